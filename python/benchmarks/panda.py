@@ -147,6 +147,7 @@ def main() -> None:
     parser.add_argument("--looped", type=int, default=100, help="worlds of the loops")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=3, help="of the rollouts per round")
+    parser.add_argument("--note", default="", help="a sentence of the page about the machine")
     parser.add_argument("--out", type=Path, help="write the page to a file")
     options = parser.parse_args()
     rng = np.random.default_rng(1)
@@ -187,6 +188,7 @@ def main() -> None:
     exact = engines[1].rollout(scene, worlds=options.looped, precision="double")
     want = exact(poses[: options.looped], quat="wxyz").distance
     page = table(scene, options, rates, list(loops))
+    page += ["", options.note] if options.note else []
     page += ["", "Differences of the loops from the answers in double precision:", ""]
     page += [f"- {name}: {difference(name, got, want)}." for name, got in answers.items()]
     print("\n".join(page))

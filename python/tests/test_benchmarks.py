@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -44,3 +45,28 @@ def test_tasks() -> None:
     assert re.search(r"^arm: 8 worlds of 30 pairs: .*arm steps/s", lines[0]), lines
     assert "2,500 answered in" in lines[1] and "2,500 answered and audited in" in lines[2], lines
     assert "stands in the results" in lines[3] and len(lines) == 4, lines
+
+
+ROBOT = """
+<robot name="two">
+  <link name="base"><collision><geometry><box size=".2 .2 .3"/></geometry></collision></link>
+  <link name="tool"><collision><geometry><cylinder radius=".05" length=".4"/></geometry></collision></link>
+  <joint name="hinge" type="revolute"><parent link="base"/><child link="tool"/>
+    <origin xyz="0 .1 .4"/><axis xyz="1 0 0"/>
+    <limit lower="-2" upper="2" effort="1" velocity="1"/></joint>
+</robot>
+"""
+
+
+def test_panda(tmp_path: Path) -> None:
+    """The loops over MuJoCo find the same rows, of another arm."""
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install mujoco to run this test")
+    robot, page = tmp_path / "two.urdf", tmp_path / "page.md"
+    robot.write_text(ROBOT)
+    sizes = ("--worlds", "9", "--looped", "9", "--rounds", "1", "--steps", "1")
+    text = ran("panda.py", "--urdf", str(robot), "--out", str(page), *sizes)
+    assert page.read_text() == text
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert len(rows) == 1 + 3 + 1 + 2 * 4 and all(line.count("|") == 7 for line in rows)
+    apart = re.findall(r"`mj_geomDistance`.*: ([0-9.e-]+) m of \d+ separated rows; 0 rows missed, 0 contacts", text)
+    assert len(apart) == 2 and all(float(x) < 1e-6 for x in apart), text
