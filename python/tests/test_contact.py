@@ -232,6 +232,33 @@ def test_contact_points(engine: cl.Engine) -> None:
         engine.contacts(lib, a, b, pos_a, identity, pos_b, identity, quat="wxyz", max_gap=-1)
 
 
+def test_contact_points_of_a_scene(engine: cl.Engine) -> None:
+    """Every pair of parts that touches has points, with their world, pair and parts."""
+    scene = cl.Scene(cl.Library())
+    box = scene.library.box([0.1, 0.1, 0.1])
+    scene.add(cl.Part(box, (0, 0, 0)), cl.Part(box, (1, 0, 0)), name="bar")
+    scene.add(box, name="crate")
+    scene.add(box, name="other")
+    scene.all_pairs()
+    poses = np.zeros((2, 3, 7))
+    poses[..., 3] = 1
+    poses[0, 1, :3] = 0.03, 0.05, 0.2
+    poses[0, 2, :3] = 1.03, 0.05, 0.2
+    poses[1, 1, :3], poses[1, 2, :3] = (5, 0, 0), (5.03, 0.05, 0.2)
+    poses[1, 0, 3:] = [np.sqrt(0.5), 0, 0, np.sqrt(0.5)]
+    r = engine.scene_contacts(scene, poses, quat="wxyz", max_gap=1e-3)
+    assert r.world is not None and r.part_a is not None and r.part_b is not None
+    assert list(zip(r.world.tolist(), r.pair.tolist(), r.part_a.tolist(), strict=True)) == (
+        [(0, 0, 0)] * 4 + [(0, 1, 1)] * 4 + [(1, 2, 0)] * 4
+    )
+    assert (r.part_b == 0).all() and not r.failed.any()
+    np.testing.assert_allclose(r.gap, 0, atol=1e-9)
+    moved = engine.scene_contacts(scene, poses[..., [0, 1, 2, 4, 5, 6, 3]], quat="xyzw", max_gap=1e-3)
+    np.testing.assert_array_equal(moved.position, r.position)
+    with pytest.raises(cl.ArrayError, match="poses"):
+        engine.scene_contacts(scene, poses[0], quat="wxyz", max_gap=1e-3)
+
+
 MODEL = """<mujoco><option timestep="0.004" gravity="0 0 -9.81"/><worldbody>
 <geom name="floor" type="plane" size="1 1 1" friction="0.4 0 0"/>
 <body name="crate" pos="0 0 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="2" friction="0.4 0 0"/></body>

@@ -39,7 +39,7 @@ from ._options import (
     whole,
 )
 from ._pairs import check_order, pair_columns
-from ._points import ContactPoints, contacts
+from ._points import ContactPoints, contacts, scene_contacts
 from ._probe import command
 from ._result import COLUMNS, Result, SceneResult, column_shape, column_type, native_results, to_torch
 from ._rollout import Rollout, SceneRollout
@@ -376,6 +376,15 @@ class Engine:
         Curved shapes touch at one point, capsules side by side at two.
         """
         return contacts(self, library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, max_gap, world, copy)
+
+    def scene_contacts(self, scene: Scene, poses: Any, *, quat: Order, max_gap: float) -> ContactPoints:
+        """The contact points of the pairs of a scene in W worlds: of all pairs of parts nearer than ``max_gap`` metres.
+
+        poses: float64 [W,M,7], position and quaternion in the order that ``quat`` states. Rows of points have
+        ``world``, ``pair``, ``part_a`` and ``part_b``. All pairs of parts are expanded in memory.
+        """
+        check_scene(scene)
+        return scene_contacts(self, scene, poses, quat, max_gap)
 
     # -- the engine itself --------------------------------------------------------------------------------------------
 

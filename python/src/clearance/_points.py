@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
 from . import _jobs
 from . import _native as nat
-from ._arrays import Array, address, take
-from ._errors import ClosedError, OptionError
+from ._arrays import Array, address, host, reordered, take
+from ._errors import ArrayError, ClosedError, OptionError
+from ._kinematics import product, rotated
 from ._named import named
 from ._options import real
 from ._pairs import check_order, pair_columns
 from ._result import Report, report_of
 
 if TYPE_CHECKING:
+    from ._bodies import Part
     from ._engine import Engine
     from ._library import Library
+    from ._scene import Scene
 
 MAX_POINTS: Final = 4
 
@@ -36,6 +39,9 @@ class ContactPoints:
     normal in metres, negative in penetration. ``id`` uint64 [K] names the features that meet: it lasts from step to
     step as long as these do.
 
+    Of a scene, ``pair`` is the pair of bodies in ``scene.pairs``, and ``part_a`` and ``part_b`` int32 [K] are the parts
+    that touch; a row of the N is then a pair of parts of a world: world after world, pair after pair.
+
     ``status`` uint8 [N] is 0 (farther apart than the largest gap), 1 (points), 2 (undecided) or 3 (invalid); ``count``
     int32 [N] is the number of points.
     """
@@ -50,6 +56,8 @@ class ContactPoints:
     status: Array
     count: Array
     record: nat.Report
+    part_a: Array | None = None
+    part_b: Array | None = None
 
     @property
     def report(self) -> Report:
@@ -125,3 +133,53 @@ def contacts(
         columns["count"],
         report,
     )
+
+
+def scene_contacts(engine: Engine, scene: Scene, poses: Any, quat: str, max_gap: float) -> ContactPoints:
+    """See :meth:`Engine.scene_contacts`."""
+    if quat not in ("wxyz", "xyzw"):
+        raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw"')
+    given = host("poses", poses, True)
+    if given.ndim != 3:
+        raise ArrayError("poses", f"has the shape {list(given.shape)}, want [W, {len(scene.bodies)}, 7]")
+    worlds = len(given)
+    array = take("poses", given, np.float64, (len(scene.bodies), 7), worlds, True)
+    if quat == "xyzw":
+        array = reordered(array, (0, 1, 2, 6, 3, 4, 5))
+    rotation = array[..., 3:] / np.linalg.norm(array[..., 3:], axis=-1, keepdims=True)
+    placed = [
+        [
+            (
+                p.shape,
+                array[:, i, :3] + rotated(rotation[:, i], np.array(p.position, np.float64)),
+                _rotation_of(rotation[:, i], p),
+            )
+            for p in b.parts
+        ]
+        for i, b in enumerate(scene.bodies)
+    ]
+    rows = [
+        (k, i, j, m, n)
+        for k, (i, j) in enumerate(scene.pairs)
+        for m in range(len(scene.bodies[i].parts))
+        for n in range(len(scene.bodies[j].parts))
+    ]
+    columns = np.array(rows, np.int32).reshape(-1, 5)
+
+    def gather(which: int, item: int, width: int) -> Array:
+        sides = [placed[row[1 + which]][row[3 + which]][item] for row in rows]
+        stacked: Array = np.stack(sides, axis=1) if sides else np.zeros((worlds, 0, width))
+        return stacked.reshape(-1, width)
+
+    shapes = [np.array([placed[r[1 + w]][r[3 + w]][0] for r in rows], np.int32) for w in (0, 1)]
+    a, b = (np.tile(s, worlds) for s in shapes)
+    world = np.repeat(np.arange(worlds, dtype=np.int32), len(rows))
+    pairs = (a, b, gather(0, 1, 3), gather(0, 2, 4), gather(1, 1, 3), gather(1, 2, 4))
+    found = contacts(engine, scene.library, pairs, "wxyz", max_gap, world, True)
+    of = columns[found.pair % max(len(rows), 1)]
+    return replace(found, pair=of[:, 0], part_a=of[:, 3], part_b=of[:, 4])
+
+
+def _rotation_of(rotation: Array, part: Part) -> Array:
+    own = np.array(part.rotation, np.float64)
+    return product(rotation, np.broadcast_to(own / np.linalg.norm(own), rotation.shape))
