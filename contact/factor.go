@@ -31,6 +31,11 @@ func (s *worldSolver) newtonMemory() {
 	resize(&n.outer, rows)
 	resize(&n.lambda, rows)
 	resize(&n.curvature, rows)
+	resize(&n.jacobians, rows)
+	for i := range s.rows {
+		r := &s.rows[i]
+		n.jacobians[i] = [2][3][6]float64{r.jacobian(r.ra, -1), r.jacobian(r.rb, 1)}
+	}
 	resize(&n.prox, rows)
 	resize(&n.shift, rows)
 	for _, t := range []*[]twist{&n.v, &n.start, &n.try, &n.measured, &n.gradient, &n.step} {
@@ -100,7 +105,7 @@ func (s *worldSolver) assemble() {
 			continue
 		}
 		blocks := [2]int{n.block[r.a], n.block[r.b]}
-		jacobians := [2][3][6]float64{r.jacobian(r.ra, -1), r.jacobian(r.rb, 1)}
+		jacobians := &n.jacobians[i]
 		for p, bp := range blocks {
 			if bp < 0 {
 				continue

@@ -13,8 +13,9 @@ type newtonState struct {
 	outer            []r3.Vec
 	lambda           []r3.Vec // λ(v)
 	curvature        [][3][3]float64
-	prox             []float64 // P = ρh
-	shift            []float64 // Γ, frozen
+	jacobians        [][2][3][6]float64 // of both bodies of a contact, for the directions t1, t2 and n
+	prox             []float64          // P = ρh
+	shift            []float64          // Γ, frozen
 	v, start, try    []twist
 	measured         []twist
 	gradient         []twist // M(v − v_f) − Jᵀλ(v)
