@@ -82,7 +82,7 @@ func (f *stepFlags) begin(scene *contact.Scene, state *contact.State, solver con
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	if err := os.RemoveAll(r.folder); err != nil {
+	if err := r.clear(); err != nil {
 		return nil, err
 	}
 	if err := os.Mkdir(r.folder, 0o777); err != nil {
@@ -299,6 +299,24 @@ func (r *stepRun) finish() error {
 			contactTexts(f.options.Solve.Model, f.options.Solve.Tolerance))
 		if err != nil {
 			return err
+		}
+	}
+	return r.clear()
+}
+
+// clear removes the folder of a run, if it is there and holds nothing else.
+func (r *stepRun) clear() error {
+	entries, err := os.ReadDir(r.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		part, _ := filepath.Match("[sp]*-[0-9][0-9][0-9][0-9][0-9][0-9].npz", e.Name())
+		if e.Name() != runFile && !part {
+			return fmt.Errorf("%s has the file %s, which is not that of a run; remove it", r.folder, e.Name())
 		}
 	}
 	return os.RemoveAll(r.folder)

@@ -65,6 +65,14 @@ func TestStepResumes(t *testing.T) {
 				t.Errorf("%s%s: other bytes after interrupts", kind, ext)
 			}
 		}
+		other := filepath.Join(dir, "other"+ext+".parts")
+		if err := os.MkdirAll(filepath.Join(other, "mine"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		command(args("other")...).want(t, exitBadInput).says(t, "not that of a run")
+		if err := os.RemoveAll(other); err != nil {
+			t.Fatal(err)
+		}
 		if left := names(t, dir); len(left) != 4 {
 			t.Errorf("files %v, want the 4 results", left)
 		}
