@@ -22,7 +22,9 @@ def test_kinds_are_those_of_the_library() -> None:
     assert got == want
     assert {a["name"]: a["width"] for a in about["attributes"]} == _shapes.ATTRIBUTES
     assert about["statuses"] == list(cl._result.STATUSES)
-    assert [tuple(c[k] for k in ("name", "type", "width", "inner")) for c in about["columns"]] == list(cl._columns.TABLE)
+    assert [tuple(c[k] for k in ("name", "type", "width", "inner")) for c in about["columns"]] == list(
+        cl._columns.TABLE
+    )
 
 
 def test_round_trip(tmp_path: Path, engine: cl.Engine) -> None:
