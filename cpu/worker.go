@@ -6,6 +6,7 @@ import (
 
 	"clearance/batch"
 	"clearance/cpu/kernels"
+	"clearance/internal/meter"
 	"clearance/ref"
 )
 
@@ -38,6 +39,7 @@ func newWorker() *worker {
 
 // run takes blocks until there are none.
 func (w *worker) run(c *call) {
+	defer meter.Worker().End()
 	defer func() {
 		if p := recover(); p != nil {
 			*w = worker{at: w.at, start: w.start} // the workspace may be half written

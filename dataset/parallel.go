@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"clearance/internal/meter"
 )
 
 // partBytes is about what a worker reads, writes or encodes at a time: small beside a chunk of rows, so that all
@@ -28,6 +30,9 @@ func parallel(workers, n int, f func(i int) error) error {
 		return f(i)
 	}
 	if workers = min(workers, n); workers <= 1 {
+		if n > 1 {
+			defer meter.Worker().End()
+		}
 		for i := range n {
 			if err := call(i); err != nil {
 				return err
@@ -42,6 +47,7 @@ func parallel(workers, n int, f func(i int) error) error {
 	var all sync.WaitGroup
 	for w := range workers {
 		all.Go(func() {
+			defer meter.Worker().End()
 			for failed.Load() == int64(n) {
 				i := int(next.Add(1) - 1)
 				if i >= n {

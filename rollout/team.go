@@ -3,6 +3,8 @@ package rollout
 import (
 	"sync"
 	"sync/atomic"
+
+	"clearance/internal/meter"
 )
 
 // team runs functions on several goroutines. It starts them without an allocation, since what they run is kept.
@@ -42,6 +44,7 @@ func (t *team) run(n int, f func(worker, i int)) {
 }
 
 func (t *team) work(worker int) {
+	defer meter.Worker().End()
 	for i := int(t.next.Add(1) - 1); i < t.n; i = int(t.next.Add(1) - 1) {
 		t.f(worker, i)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"clearance/internal/meter"
 )
 
 // inBlocks calls check(i) for every i in [0, n), block by block on several goroutines. For
@@ -17,6 +19,7 @@ func inBlocks(ctx context.Context, n, block, workers int, progress func(rows int
 	var group sync.WaitGroup
 	for range min(workers, (n+block-1)/block) {
 		group.Go(func() {
+			defer meter.Worker().End()
 			check, handIn := begin()
 			for ctx.Err() == nil {
 				hi := int(next.Add(int64(block)))

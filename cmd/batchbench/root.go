@@ -40,8 +40,8 @@ Exit codes: 0 good, 1 wrong or undecided answers found, 2 bad input or usage,
 		return fmt.Errorf("%w; see '%s --help'", err, c.CommandPath())
 	})
 	root.AddCommand(newRun(e), newScore(e), newRollout(e), newSweep(e), newDerive(e), newContact(e), newStep(e),
-		newVerify(e), newGenerate(e), newDevices(e), newTryDevice(e), newFit(e), newThroughput(e), newMatrix(e),
-		newPapers(e), newPeers(e), newCompare(e), newView(e), newDecompose(e), newVersion(e))
+		newVerify(e), newGenerate(e), newDevices(e), newTryDevice(e), newFit(e), newThroughput(e), newScaling(e),
+		newMatrix(e), newPapers(e), newPeers(e), newCompare(e), newView(e), newDecompose(e), newVersion(e))
 	return root
 }
 

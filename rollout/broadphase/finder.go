@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"clearance/internal/meter"
 )
 
 // Pairs are pairs of boxes: box i meets the boxes Partner[Offset[i]] to Partner[Offset[i+1]−1], which are those with an
@@ -133,6 +135,7 @@ func parallel(workers, n int, f func(i int)) {
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
+			defer meter.Worker().End()
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= n {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"clearance/internal/meter"
 )
 
 const (
@@ -215,7 +217,10 @@ func (t *tree) split(items []item, workers int) {
 // splitBoth orders both parts of items at once.
 func (t *tree) splitBoth(items []item, half, workers int) {
 	var wg sync.WaitGroup
-	wg.Go(func() { t.split(items[:half], workers/2) })
+	wg.Go(func() {
+		defer meter.Worker().End()
+		t.split(items[:half], workers/2)
+	})
 	t.split(items[half:], workers-workers/2)
 	wg.Wait()
 }

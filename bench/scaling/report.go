@@ -1,0 +1,151 @@
+package scaling
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"clearance/bench/folder"
+	"clearance/bench/plots"
+	"clearance/verify"
+)
+
+// Report is what was measured, and what it predicts.
+type Report struct {
+	Program   string        `json:"program"`
+	Version   string        `json:"version"`
+	Date      string        `json:"date"`
+	Platform  string        `json:"platform"`
+	Processor string        `json:"processor"`
+	SIMD      string        `json:"simd"`
+	Pairs     int           `json:"pairs"`
+	Rounds    int           `json:"rounds"`
+	Seed      uint64        `json:"seed"`
+	Here      int           `json:"cores_here"`
+	Measured  verify.Number `json:"copied_bytes_per_second"`    // by all cores of this machine
+	Bandwidth verify.Number `json:"bandwidth_bytes_per_second"` // of every machine; 0: in proportion to its cores
+	Cores     []int         `json:"cores"`
+	Points    []Point       `json:"points"`
+}
+
+// Point is one path of one set.
+type Point struct {
+	Set     string        `json:"set"`
+	Path    string        `json:"path"`
+	Rows    int           `json:"rows"`
+	Inside  verify.Number `json:"ns_in_workers"` // CPU time of a row
+	Outside verify.Number `json:"ns_outside"`
+	Bytes   verify.Number `json:"bytes"` // of a row
+	// Rates are rows per second, predicted for the cores of the report.
+	Rates []verify.Number `json:"rows_per_second"`
+}
+
+// predict computes the rates.
+func (p *Point) predict(r *Report) {
+	for _, cores := range r.Cores {
+		p.Rates = append(p.Rates, verify.Number(min(p.rate(cores), r.memory(cores)/float64(p.Bytes))))
+	}
+}
+
+// rate is the number of rows per second by CPU time alone.
+func (p *Point) rate(cores int) float64 {
+	return 1e9 / (float64(p.Inside)/float64(cores) + float64(p.Outside))
+}
+
+// memory is the bandwidth of a machine, in bytes per second.
+func (r *Report) memory(cores int) float64 {
+	if r.Bandwidth > 0 {
+		return float64(r.Bandwidth)
+	}
+	return float64(r.Measured) * float64(cores) / float64(r.Here)
+}
+
+// Table writes the points as a table in Markdown.
+func (r *Report) Table(w io.Writer) error {
+	var b strings.Builder
+	last := r.Cores[len(r.Cores)-1]
+	fmt.Fprint(&b, "| set | path | ns in workers | ns outside | bytes | one goroutine: at most, M/s |")
+	for _, c := range r.Cores {
+		fmt.Fprintf(&b, " %d cores, M/s |", c)
+	}
+	fmt.Fprintf(&b, " GB/s by %d cores |\n|---|---|--:|--:|--:|--:|%s--:|\n", last, strings.Repeat("--:|", len(r.Cores)))
+	for i := range r.Points {
+		p := &r.Points[i]
+		fmt.Fprintf(&b, "| %s | %s | %.0f | %.2g | %.0f | %.3g |", p.Set, p.Path, float64(p.Inside), float64(p.Outside),
+			float64(p.Bytes), 1e3/float64(p.Outside))
+		for _, rate := range p.Rates {
+			fmt.Fprintf(&b, " %.3g |", float64(rate)/1e6)
+		}
+		fmt.Fprintf(&b, " %.0f |\n", p.rate(last)*float64(p.Bytes)/1e9)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// page is the report as a page.
+func (r *Report) page() ([]byte, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Scaling\n\n`%s`, version %s, %s: %s, %d cores, %s, %s kernels. %d pairs per call, seed %d, the least of "+
+		"%d rounds. Copies of memory by all cores read and write %.1f GB/s.\n\n", r.Program, r.Version, r.Date, r.Processor,
+		r.Here, r.Platform, r.SIMD, r.Pairs, r.Seed, r.Rounds, float64(r.Measured)/1e9)
+	memory := "the bandwidth measured here grows with the cores"
+	if r.Bandwidth > 0 {
+		memory = fmt.Sprintf("the memory of every machine moves %.0f GB/s", float64(r.Bandwidth)/1e9)
+	}
+	fmt.Fprintf(&b, "[What the columns mean, and which machine they speak for](../scaling.md). Rates are predicted, not "+
+		"measured; %s. The last column is what the most cores would move if no memory held them.\n\n", memory)
+	if err := r.Table(&b); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(&b, "\n![Predicted rows per second by cores](%s/%s.svg)\n", figureDir, figure)
+	return b.Bytes(), nil
+}
+
+const (
+	figureDir = "pictures"
+	figure    = "scaling"
+)
+
+// lines is the figure: the rates of the first set.
+func (r *Report) lines() *plots.Lines {
+	f := &plots.Lines{Title: "Predicted rows per second, " + r.Points[0].Set, X: "cores", Y: "million rows a second",
+		LogX: true, LogY: true, Beside: true}
+	for i := range r.Points {
+		p := &r.Points[i]
+		if p.Set != r.Points[0].Set {
+			continue
+		}
+		l := plots.Line{Name: p.Path, Color: len(f.Lines), Dashed: len(f.Lines) >= 6}
+		for k, c := range r.Cores {
+			l.X, l.Y = append(l.X, float64(c)), append(l.Y, float64(p.Rates[k])/1e6)
+		}
+		f.Lines = append(f.Lines, l)
+	}
+	return f
+}
+
+// Write writes the page, the results and the figure into dir.
+func (r *Report) Write(dir string) error {
+	draw := func(dir string) error { return r.lines().Draw(filepath.Join(dir, figure)) }
+	return folder.Write(dir, folder.Names{Page: "scaling.md", Results: "scaling.json", Figures: figureDir}, draw, r, r.page)
+}
+
+// Check returns an error for options that nothing can be measured with.
+func (o *Options) Check(mostPairs int) error {
+	switch {
+	case len(o.Sets) == 0:
+		return fmt.Errorf("no set, want at least one")
+	case o.Pairs < 1 || o.Pairs > mostPairs:
+		return fmt.Errorf("%d pairs, want 1 to %d", o.Pairs, mostPairs)
+	case o.Rounds < 1:
+		return fmt.Errorf("%d rounds, want at least 1", o.Rounds)
+	case len(o.Cores) == 0 || slices.Min(o.Cores) < 1:
+		return fmt.Errorf("cores %d, want numbers of at least 1", o.Cores)
+	case !(o.Bandwidth >= 0):
+		return fmt.Errorf("a bandwidth of %g, want a number of bytes per second, or 0", o.Bandwidth)
+	}
+	return nil
+}

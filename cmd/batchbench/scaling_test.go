@@ -1,0 +1,63 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"clearance/bench/scaling"
+)
+
+// The report has every path of every set; its rates follow from its times and bytes.
+func TestScaling(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the CPU time of a thread is measured on Linux only")
+	}
+	dir := t.TempDir()
+	o := command("scaling", "--pairs", "4096", "--rounds", "1", "--cores", "1,8", "--bandwidth", "10", "--out", dir)
+	if text := o.want(t, exitGood).stdout; !strings.Contains(text, "score, npz") {
+		t.Errorf("standard output = %q", text)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "scaling.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r scaling.Report
+	if err := json.Unmarshal(data, &r); err != nil {
+		t.Fatal(err)
+	}
+	if want := 2 * len(scaling.PathNames()); len(r.Points) != want {
+		t.Fatalf("%d points, want %d", len(r.Points), want)
+	}
+	for i, p := range r.Points {
+		if name := scaling.PathNames()[i%len(scaling.PathNames())]; p.Path != name || p.Rows < 1 {
+			t.Errorf("point %d is %q of %d rows, want %q", i, p.Path, p.Rows, name)
+		}
+		inside, outside, bytes := float64(p.Inside), float64(p.Outside), float64(p.Bytes)
+		if !(inside > 0 && outside >= 0 && bytes > 0) {
+			t.Errorf("%s: %g ns in workers, %g outside, %g bytes", p.Path, inside, outside, bytes)
+		}
+		for k, cores := range []float64{1, 8} {
+			want := math.Min(1e9/(inside/cores+outside), 10e9/bytes)
+			if got := float64(p.Rates[k]); math.Abs(got-want) > 1e-9*want {
+				t.Errorf("%s, %g cores: %g rows/s, want %g", p.Path, cores, got, want)
+			}
+		}
+	}
+	for _, name := range []string{"scaling.md", "pictures/scaling.svg"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestScalingRefused(t *testing.T) {
+	for _, c := range [][]string{{"--pairs", "0"}, {"--rounds", "0"}, {"--set", "mesh"}, {"--set", "nothing"},
+		{"--path", "nothing"}, {"--cores", "0"}, {"--bandwidth", "-1"}} {
+		command(append([]string{"scaling"}, c...)...).want(t, exitBadInput)
+	}
+}
