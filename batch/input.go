@@ -86,7 +86,11 @@ func PairsIn(used Input, n int) *Pairs {
 	if p, ok := used.(*Pairs); ok && p.Len() >= n {
 		return p.Slice(0, n)
 	}
-	return NewPairs(n)
+	return &Pairs{
+		ShapeA: make([]int32, n), ShapeB: make([]int32, n),
+		PositionA: make([]float64, 3*n), PositionB: make([]float64, 3*n),
+		RotationA: make([]float64, 4*n), RotationB: make([]float64, 4*n),
+	}
 }
 
 // CheckShape returns an error if the length of a column does not match the others.

@@ -160,6 +160,15 @@ func blockRows(n, workers int) int {
 	return min(max(rows, minBlockRows), simd.BlockRows)
 }
 
+// ChunkRows is the number of rows of a chunk: of many workers each takes some blocks of a thousand rows, since they wait
+// for each other at the end of a chunk.
+func (b *Backend) ChunkRows() int { return max(minChunkRows, b.workers*blocksPerWorker*chunkBlockRows) }
+
+const (
+	minChunkRows   = 1 << 16
+	chunkBlockRows = 1 << 10
+)
+
 // Run answers rows [lo, hi) of the job into rows [0, hi-lo) of out. The context is
 // checked before every call of the kernels, see kernelRows, and every row of the reference
 // solvers, which may take long.

@@ -3,10 +3,13 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"clearance/batch"
+	"clearance/internal/meter"
 )
 
 // chunk is rows [lo, hi) of a job in the pipeline of a call, with their part of the report.
@@ -263,14 +266,52 @@ func solverText(out *batch.Results, i int) string {
 	return fmt.Sprintf("solver %d", out.Method()[i])
 }
 
-// countAnswered counts the answered rows of out, of which row 0 is row first of the job.
+// countRows is the number of rows that a goroutine counts at a time.
+const countRows = 1 << 13
+
+// countAnswered counts the answered rows of out, of which row 0 is row first of the job. Many rows, as those of a device,
+// are counted by several goroutines: counts do not depend on how rows are divided.
 func countAnswered(count *batch.Count, job *batch.Job, first int, out *batch.Results, answered int) {
-	if answered == out.N {
-		count.Add(job, first, out, 0, out.N)
+	add := func(count *batch.Count, lo, hi int) {
+		marks := out.Marks[:hi]
+		for a, b := marks.NextRun(lo, batch.Answered); a >= 0; a, b = marks.NextRun(b, batch.Answered) {
+			count.Add(job, first, out, a, b)
+		}
+	}
+	if out.Marks == nil {
 		return
 	}
-	for lo, hi := out.Marks.NextRun(0, batch.Answered); lo >= 0; lo, hi = out.Marks.NextRun(hi, batch.Answered) {
-		count.Add(job, first, out, lo, hi)
+	workers := min(runtime.GOMAXPROCS(0), out.N/countRows)
+	switch {
+	case workers > 1:
+	case answered == out.N:
+		count.Add(job, first, out, 0, out.N)
+		return
+	default:
+		add(count, 0, out.N)
+		return
+	}
+	counts := make([]batch.Count, workers)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for w := range counts {
+		c := &counts[w]
+		c.MaxInvalid = count.MaxInvalid
+		c.Reset()
+		all.Go(func() {
+			defer meter.Worker().End()
+			for {
+				lo := int(next.Add(countRows)) - countRows
+				if lo >= out.N {
+					return
+				}
+				add(c, lo, min(lo+countRows, out.N))
+			}
+		})
+	}
+	all.Wait()
+	for w := range counts {
+		count.Merge(&counts[w])
 	}
 }
 

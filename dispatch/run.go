@@ -3,9 +3,11 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"clearance/batch"
+	"clearance/internal/meter"
 )
 
 // Run answers a job. If job.Results is nil, Run allocates them. The report covers the rows
@@ -35,7 +37,7 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 		if err := job.Options.Check(); err != nil {
 			return rep, err
 		}
-		job.Results = batch.UnsetResults(job.Input.Len(), &job.Options)
+		job.Results = newResults(job.Input.Len(), &job.Options)
 		if job.Reduction != nil {
 			job.Results.Marks = make(batch.Marks, job.Input.Len())
 		}
@@ -68,6 +70,34 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 	rep.describe(choice)
 	rep.Wall = time.Since(start)
 	return rep, err
+}
+
+// parallelRows is the number of rows from which on the columns of new results are allocated by a goroutine each: the
+// runtime clears memory that was used before, which takes longer than all else that is done outside the workers.
+const parallelRows = 1 << 17
+
+// newResults is batch.UnsetResults.
+func newResults(n int, o *batch.Options) *batch.Results {
+	columns := o.EffectiveColumns().Each()
+	if n < parallelRows || len(columns) < 2 {
+		return batch.UnsetResults(n, o)
+	}
+	each := make([]*batch.Results, len(columns))
+	var all sync.WaitGroup
+	for i, c := range columns {
+		all.Go(func() {
+			defer meter.Worker().End()
+			one := *o
+			one.Columns = c
+			each[i] = batch.UnsetResults(n, &one)
+		})
+	}
+	all.Wait()
+	r := each[0]
+	for i, c := range columns[1:] {
+		r.Adopt(each[i+1], c)
+	}
+	return r
 }
 
 // run answers a job.
