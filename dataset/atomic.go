@@ -24,6 +24,9 @@ type fileSystem interface {
 	create(path string) (outFile, error) // fails if path exists
 	rename(from, to string) error
 	remove(path string) error
+
+	mkdir(path string) (lock io.Closer, err error) // fails if path exists; the lock ends with the process
+	removeAll(path string) error
 }
 
 type osFS struct{}
@@ -46,6 +49,29 @@ func (osFS) remove(path string) error {
 	return os.Remove(path)
 }
 
+func (osFS) mkdir(path string) (io.Closer, error) {
+	outputs.Lock()
+	defer outputs.Unlock()
+	if err := os.Mkdir(path, 0o777); err != nil {
+		return nil, err
+	}
+	d, err := os.Open(path)
+	if err != nil {
+		_ = os.Remove(path)
+		return nil, err
+	}
+	_ = lock(d)
+	outputs.temporary[path] = true
+	return d, nil
+}
+
+func (osFS) removeAll(path string) error {
+	outputs.Lock()
+	defer outputs.Unlock()
+	delete(outputs.temporary, path)
+	return os.RemoveAll(path)
+}
+
 func (osFS) rename(from, to string) error {
 	outputs.Lock()
 	defer outputs.Unlock()
@@ -54,12 +80,19 @@ func (osFS) rename(from, to string) error {
 		if err := os.Chmod(from, info.Mode().Perm()); err != nil {
 			return err
 		}
+		if info.IsDir() { // which has to be empty
+			if err := os.Remove(to); err != nil {
+				return err
+			}
+		}
 	}
 	if err := os.Rename(from, to); err != nil {
 		return err
 	}
 	delete(outputs.temporary, from)
-	outputs.complete = append(outputs.complete, to)
+	if !outputs.temporary[filepath.Dir(to)] { // else it is a part of a folder that is not complete
+		outputs.complete = append(outputs.complete, to)
+	}
 	// The rename itself survives a crash only once the directory is on disk. Some
 	// file systems cannot sync a directory, which is no fault of the file.
 	if d, err := os.Open(filepath.Dir(to)); err == nil {
@@ -85,8 +118,7 @@ func createAtomic(fs fileSystem, path string) (*atomicFile, error) {
 		return nil, fmt.Errorf("dataset: cannot write %s: %w", path, err)
 	}
 	sweep(path)
-	dir, base := filepath.Split(path)
-	temp := filepath.Join(dir, tempPrefix(base)+rand.Text()[:tempRandom]+tempSuffix)
+	temp := tempPath(path)
 	f, err := fs.create(temp)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: cannot write %s: %w", path, err)
@@ -144,6 +176,12 @@ const (
 	tempSuffix = ".tmp"
 )
 
+// tempPath is a new temporary path for a file or a folder.
+func tempPath(path string) string {
+	dir, base := filepath.Split(path)
+	return filepath.Join(dir, tempPrefix(base)+rand.Text()[:tempRandom]+tempSuffix)
+}
+
 func tempPrefix(base string) string { return "." + base + "." }
 
 // finalName is the name that a file gets, whether its path is that one or temporary.
@@ -156,7 +194,7 @@ func finalName(path string) string {
 	return base
 }
 
-// sweep removes the temporary files of path that no process writes any more. One that cannot
+// sweep removes the temporary files, or folders, of path that no process writes any more. One that cannot
 // be removed is no reason to fail.
 func sweep(path string) {
 	dir, base := filepath.Split(path)
@@ -171,18 +209,21 @@ func sweep(path string) {
 	for _, e := range entries {
 		name := e.Name()
 		if len(name) != len(prefix)+tempRandom+len(tempSuffix) || !strings.HasPrefix(name, prefix) ||
-			!strings.HasSuffix(name, tempSuffix) || !e.Type().IsRegular() {
+			!strings.HasSuffix(name, tempSuffix) || !e.Type().IsRegular() && !e.IsDir() {
 			continue
 		}
-		temp := filepath.Join(dir, name)
-		f, err := os.OpenFile(temp, os.O_WRONLY, 0)
+		temp, mode := filepath.Join(dir, name), os.O_WRONLY
+		if e.IsDir() {
+			mode = os.O_RDONLY
+		}
+		f, err := os.OpenFile(temp, mode, 0)
 		if err != nil {
 			continue
 		}
 		free := lock(f) == nil
 		_ = f.Close()
 		if free {
-			_ = os.Remove(temp)
+			_ = os.RemoveAll(temp)
 		}
 	}
 }
@@ -211,6 +252,18 @@ func CheckOutput(path string) error {
 	}
 	f.abort()
 	return nil
+}
+
+// CheckTable is CheckOutput of results, which may be a folder of parts.
+func CheckTable(path string) error {
+	if !IsFolder(path) {
+		return CheckOutput(path)
+	}
+	s, err := createParts(osFS{}, path, nil, 0, partRows, nil)
+	if err == nil {
+		s.abort()
+	}
+	return err
 }
 
 // WriteFile writes a small file such as a report: it appears under its name only when it is

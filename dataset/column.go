@@ -172,7 +172,17 @@ type leniency struct {
 	nulls bool // values may be null: NaN, or -1 of an index
 }
 
+// openTableWith opens a file, or a folder of parts as one table.
 func openTableWith(path string, cols []column, may leniency, opts []Option) (source, error) {
+	if isDir(path) {
+		return openParts(path, newLimits(opts).workers, cols, func(path string) (source, error) {
+			return openFile(path, cols, may, opts)
+		})
+	}
+	return openFile(path, cols, may, opts)
+}
+
+func openFile(path string, cols []column, may leniency, opts []Option) (source, error) {
 	f, err := formatOf(path)
 	if err != nil {
 		return nil, err

@@ -181,7 +181,7 @@ func (t *ColumnTable) readArrays(z *npzFile, specs []ColumnSpec, cols []column) 
 	for _, name := range z.names() {
 		a := z.arrays[name]
 		if a.header.typ == typeText {
-			text, err := a.text()
+			text, err := a.text(z.budget)
 			if err != nil {
 				return fmt.Errorf("array %s: %w", name, err)
 			}

@@ -29,17 +29,27 @@
 // reading with an error that names file and column. What is wrong with one row
 // (NaN, a zero quaternion, an index outside the library) is passed through as it
 // is: package batch marks that row invalid and the other rows keep their
-// answers. Damaged input gives an error, never a panic. What a reader of Parquet
+// answers. Damaged input gives an error, never a panic. What a reader
 // allocates on the word of the file counts in one memory budget ([DefaultMemory],
-// [WithMemory]): its metadata are walked for lengths and depth before they are
+// [WithMemory]): metadata of Parquet are walked for lengths and depth before they are
 // decoded, and pages are decompressed to the size that their header declares, at
 // most 256 MiB, whatever they unpack to. An NPZ file may hold some tens of arrays
-// only. Only regular files are read.
+// only. Only regular files are read, and folders of them.
+//
+// # Folders of parts
+//
+// A folder of Parquet or of NPZ files is one table, in the order of their names, of
+// which numbers compare as numbers; names that begin with . or _ are ignored. All
+// have the same columns and metadata. Results are written to a folder if their path
+// ends with a separator or is that of an empty folder ([IsFolder]): Parquet files of
+// 2^21 rows each, which say in their metadata which part of how many they are, so
+// that a part that is missing is found.
 //
 // # Writing
 //
 // A file appears under its final name only when Close has returned nil: it is
 // written under a temporary name in the same directory, synced and renamed.
+// So does a folder of parts, all of which are complete then.
 // After an error, or after Abort, nothing is left behind.
 //
 // # Layers and threads

@@ -21,6 +21,9 @@ type Extra struct {
 
 // Extra opens the columns of the file that are not those of a pair once more, nil if there are none.
 func (r *PairReader) Extra(opts ...Option) (*Extra, error) {
+	if parts, ok := r.src.(*partsSource); ok {
+		return nil, parts.noExtra(opts)
+	}
 	f, err := formatOf(r.path)
 	if err != nil {
 		return nil, err
@@ -44,6 +47,27 @@ func (r *PairReader) Extra(opts ...Option) (*Extra, error) {
 	return e, nil
 }
 
+// noExtra returns an error if a part has other columns than those of pairs.
+func (s *partsSource) noExtra(opts []Option) error {
+	for _, p := range s.parts {
+		r, err := OpenPairs(p.path, opts...)
+		if err != nil {
+			return err
+		}
+		extra, err := r.Extra(opts...)
+		_ = r.Close()
+		if err != nil {
+			return err
+		}
+		if extra != nil {
+			_ = extra.Close()
+			return fmt.Errorf("dataset: %s has the columns %s besides those of pairs, which results of a folder cannot "+
+				"carry: leave them out, or write one file", p.path, strings.Join(extra.Names(), ", "))
+		}
+	}
+	return nil
+}
+
 // check reports a name that results use.
 func (e *Extra) check() error {
 	taken := []string{metaQuery, metaValue, metaPrecision, metaSolvers, oldSolvers, "method", "tolerance", "cutoff",
@@ -64,13 +88,13 @@ func (e *Extra) check() error {
 
 // matches reports that a results file cannot carry the columns.
 func (e *Extra) matches(out string) error {
-	f, err := formatOf(out)
+	f, err := outputFormat(out)
 	if err != nil {
 		return err
 	}
 	if have, _ := formatOf(e.path); f != have {
 		return fmt.Errorf("dataset: %s has the columns %s besides those of pairs, which results carry in a file of "+
-			"the same format alone: give %s its extension", e.path, strings.Join(e.names, ", "), out)
+			"the same format alone, or in a folder of Parquet files: give %s its extension", e.path, strings.Join(e.names, ", "), out)
 	}
 	return nil
 }

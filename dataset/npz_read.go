@@ -48,16 +48,22 @@ type npzFile struct {
 	path   string
 	f      *os.File
 	arrays map[string]*npyArray
+	budget *limits // of memory
 }
 
 // openNPZ opens the file and the header of every array. Errors name the file,
 // and the array where there is one. Arrays that are not known may have any type, unless known is nil.
 func openNPZ(path string, known func(name string) bool) (*npzFile, error) {
+	return openNPZWithin(path, known, newLimits(nil))
+}
+
+// openNPZWithin is openNPZ within a memory budget.
+func openNPZWithin(path string, known func(name string) bool, budget *limits) (*npzFile, error) {
 	f, size, err := openRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
-	z := &npzFile{path: path, f: f, arrays: map[string]*npyArray{}}
+	z := &npzFile{path: path, f: f, arrays: map[string]*npyArray{}, budget: budget}
 	if err := z.open(size, known); err != nil {
 		_ = z.Close()
 		return nil, err
@@ -86,7 +92,11 @@ func (z *npzFile) open(size int64, known func(name string) bool) error {
 		if z.arrays[name] != nil {
 			return fmt.Errorf("dataset: %s: array %s occurs twice", z.path, name)
 		}
-		a, err := openArray(z.f, e, size, known != nil && !known(name))
+		err := z.budget.take(arrayBuffers, "buffers of an array")
+		var a *npyArray
+		if err == nil {
+			a, err = openArray(z.f, e, size, known != nil && !known(name))
+		}
 		if err != nil {
 			return fmt.Errorf("dataset: %s: array %s: %w", z.path, name, err)
 		}
@@ -117,6 +127,13 @@ func (d *directoryReader) ReadAt(p []byte, at int64) (int, error) {
 	return d.r.ReadAt(p, at)
 }
 
+// arrayBuffers is what an array that is read takes at most beside its values: what is read ahead of it (readAhead), what
+// is inflated, its values before they are converted, and what deflate looks back at.
+const (
+	readAhead    = 1 << 16
+	arrayBuffers = readAhead + 8*inflateBlock + 1<<16
+)
+
 // openArray opens a member of a zip archive of the given size.
 func openArray(f io.ReaderAt, e *zip.File, size int64, anyType bool) (*npyArray, error) {
 	if e.Flags&1 != 0 {
@@ -141,7 +158,7 @@ func openArray(f io.ReaderAt, e *zip.File, size int64, anyType bool) (*npyArray,
 	if err != nil {
 		return nil, err
 	}
-	a := &npyArray{body: body, in: bufio.NewReaderSize(body, 1<<16)}
+	a := &npyArray{body: body, in: bufio.NewReaderSize(body, readAhead)}
 	a.header, err = readNPYHeader(a.in, anyType)
 	if err == nil {
 		a.left = a.header.count()
@@ -271,16 +288,18 @@ func (p *arrayPart) settle() error {
 	return nil
 }
 
+// inflateBlock is the number of values that are inflated at a time.
+const inflateBlock = 1 << 13
+
 // inflate fills dst with the next values of a deflated array.
 func (a *npyArray) inflate(dst any) error {
 	n := lenOf(dst)
-	const block = 1 << 13 // values
 	size := a.header.typ.size()
 	if a.raw == nil {
-		a.raw = make([]byte, block*size)
+		a.raw = make([]byte, inflateBlock*size)
 	}
 	for at := 0; at < n; {
-		k := min(block, n-at)
+		k := min(inflateBlock, n-at)
 		raw := a.raw[:k*size]
 		if _, err := io.ReadFull(a.in, raw); err != nil {
 			return bodyError(err)
@@ -352,8 +371,12 @@ func readParts(parts []arrayPart, workers int, wrong func(*npyArray, error) erro
 	return nil
 }
 
-// text reads the text of an array that holds one.
-func (a *npyArray) text() (string, error) {
+// text reads the text of an array that holds one, within a memory budget.
+func (a *npyArray) text(budget *limits) (string, error) {
+	// The bytes, as many of the characters, and those of the text.
+	if err := budget.take(3*a.header.data(), "a text"); err != nil {
+		return "", err
+	}
 	raw := make([]byte, a.header.data())
 	if _, err := io.ReadFull(a.in, raw); err != nil {
 		return "", bodyError(err)

@@ -21,7 +21,7 @@ func openNPZTable(path string, cols []column, l *limits, may leniency) (*npzTabl
 	if may.extra {
 		known = func(name string) bool { return checkName(name, cols) == nil }
 	}
-	z, err := openNPZ(path, known)
+	z, err := openNPZWithin(path, known, l)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (t *npzTable) bind(cols []column, may leniency) error {
 	t.meta = map[string]string{}
 	for _, name := range t.names() {
 		if a := t.arrays[name]; a.header.typ == typeText {
-			text, err := a.text()
+			text, err := a.text(t.budget)
 			if err != nil {
 				return fmt.Errorf("array %s: %w", name, err)
 			}

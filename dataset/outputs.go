@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// outputs are the files that this process writes and has written.
+// outputs are the files and folders that this process writes and has written.
 var outputs = struct {
 	sync.Mutex
 	temporary map[string]bool
 	complete  []string
 }{temporary: map[string]bool{}}
 
-// AbandonOutputs removes all temporary files, for a process that is about to exit without
-// waiting for its writers, and returns the files that were completed. No file is created,
+// AbandonOutputs removes all temporary files and folders, for a process that is about to exit without
+// waiting for its writers, and returns those that were completed. No file is created,
 // completed or removed afterwards: writers that try wait for the exit.
 func AbandonOutputs() (complete []string) {
 	outputs.Lock() // and never unlocked
 	for path := range outputs.temporary {
-		_ = os.Remove(path)
+		_ = os.RemoveAll(path)
 	}
 	return slices.Clone(outputs.complete)
 }

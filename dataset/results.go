@@ -186,7 +186,7 @@ func createResults(fs fileSystem, path string, columns batch.Columns, precision 
 			return nil, err
 		}
 	}
-	out, err := createTableWith(fs, path, cols, n, extra)
+	out, err := createOutput(fs, path, cols, n, extra)
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func (f *RolloutWriter) Write(r *batch.RolloutResults) error {
 	cols, values := f.columns(r)
 	if f.cols == nil {
 		f.cols, f.precision, f.complete = cols, r.Precision, r.ContactsComplete
-		if format, err := formatOf(f.path); err != nil {
+		if format, err := outputFormat(f.path); err != nil {
 			return err
 		} else if f.rows < 0 && format == formatNPZ {
 			f.held = make([]any, len(cols))
@@ -157,7 +157,7 @@ func (f *RolloutWriter) columns(r *batch.RolloutResults) (cols []column, values 
 
 // create creates the file, of so many rows.
 func (f *RolloutWriter) create(rows int64) error {
-	out, err := createTable(osFS{}, f.path, f.cols, max(rows, 0))
+	out, err := createOutput(osFS{}, f.path, f.cols, rows, nil)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ type SweepWriter struct{ tableWriter }
 // rows of all worlds. The metadata states the codes of the states, W and T, and has the given entries.
 func CreateSweepResults(path string, worlds, wayPoints int, rows int64, meta map[string]string) (*SweepWriter, error) {
 	cols, _ := sweepColumns(&batch.SweepResults{})
-	out, err := createTable(osFS{}, path, cols, rows)
+	out, err := createOutput(osFS{}, path, cols, rows, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type inputFlags struct {
 // addPairs registers the flags of the commands of pairs.
 func (f *inputFlags) addPairs(fs *pflag.FlagSet) {
 	f.addShapes(fs)
-	fs.StringVar(&f.pairs, "pairs", "", "file of pairs, .parquet or .npz")
+	fs.StringVar(&f.pairs, "pairs", "", "file of pairs, .parquet or .npz, or a folder of such files")
 	fs.StringVar(&f.worlds, "worlds", "", "in place of --pairs: worlds of shapes and the pairs that they share, "+
 		".parquet or .npz")
 }

@@ -76,13 +76,21 @@ func TestInterrupt(t *testing.T) {
 	}
 	f := newFiles(t, ".npz")
 	f.ballAndBox(t, 1<<18, nil)
+	for _, out := range []string{f.results, filepath.Join(f.dir, "results") + "/"} {
+		interrupted(t, f, out)
+	}
+}
+
+// interrupted runs a process that gets the signal while it writes results.
+func interrupted(t *testing.T, f files, out string) {
+	t.Helper()
 	before := names(t, f.dir)
 
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "score", "--shapes", f.shapes, "--pairs", f.pairs, "--out", f.results, "--workers", "1")
+	cmd := exec.Command(self, "score", "--shapes", f.shapes, "--pairs", f.pairs, "--out", out, "--workers", "1")
 	cmd.Env = append(os.Environ(), actAsMain+"=1", signalItself+"=score")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -46,8 +46,19 @@ func checkWritable(path string) error {
 	return nil
 }
 
-// namedFile is a file of the command line and the flag that names it.
+// checkTable is checkWritable of a folder of parts.
+func checkTable(path string) error {
+	if err := dataset.CheckTable(path); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "dataset: "))
+	}
+	return nil
+}
+
+// namedFile is a file of the command line and the flag that names it; results may be a folder of parts, too.
 type namedFile struct{ flag, path string }
+
+// isResults reports whether it is one of results.
+func (f namedFile) isResults() bool { return f.flag == "out" }
 
 // checkOutputs reports an output that cannot be written, or that is one file with an input or
 // with another output: the same path, or a link to the same file.
@@ -63,7 +74,11 @@ func checkOutputs(inputs, outputs []namedFile) error {
 		}
 	}
 	for _, out := range outputs {
-		if err := checkWritable(out.path); err != nil {
+		check := checkWritable
+		if out.isResults() && dataset.IsFolder(out.path) {
+			check = checkTable
+		}
+		if err := check(out.path); err != nil {
 			return fmt.Errorf("--%s: %w", out.flag, err)
 		}
 	}

@@ -30,7 +30,8 @@ type answerFlags struct {
 
 // add registers the flags but those of the inputs. rows says which rows there are.
 func (f *answerFlags) add(fs *pflag.FlagSet, rows string) {
-	fs.StringVar(&f.out, "out", "", "file of results to write, .parquet or .npz")
+	fs.StringVar(&f.out, "out", "", "file of results to write, .parquet or .npz, or a folder, as results/, for "+
+		"Parquet files of at most 2^21 rows each")
 	fs.StringVar(&f.json, "json", "", "write a report as JSON to this file; - is standard output, in place of the text")
 	fs.Var(&f.rows, "rows", "answer rows lo to hi of the file alone, hi not included"+rows)
 }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"clearance/batch"
+	"clearance/dataset"
+)
+
+// Pairs and results in folders of parts are answered, audited and derived as files are, and answers are the same.
+func TestFolders(t *testing.T) {
+	f := newFiles(t, ".parquet")
+	f.ballAndBox(t, 3000, func(p *batch.Pairs) {
+		for i := range p.Len() {
+			p.PositionB[3*i+1] = 1e-4 * float64(i)
+		}
+	})
+	f.score().want(t, exitGood)
+	whole, err := dataset.ReadPairs(f.pairs)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	parts := f
+	parts.pairs, parts.results = filepath.Join(f.dir, "pairs"), filepath.Join(f.dir, "results")+"/"
+	if err := os.Mkdir(parts.pairs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, lo := range []int{0, 1000, 1700} {
+		hi := []int{1000, 1700, 3000}[i]
+		path := filepath.Join(parts.pairs, []string{"8.parquet", "9.parquet", "10.parquet"}[i])
+		if err := dataset.WritePairs(path, whole.Slice(lo, hi)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := parts.score("--audit").want(t, exitGood).stdout; !strings.Contains(text, "audit of "+parts.results) {
+		t.Errorf("standard output = %q", text)
+	}
+	parts.verify().want(t, exitGood)
+	parts.score().want(t, exitBadInput).says(t, "not empty")
+	parts.derive("--out", filepath.Join(f.dir, "gradients")+"/").want(t, exitGood)
+
+	want, got := readAll(t, f.results), readAll(t, parts.results)
+	for i := range want.N {
+		if c := got.Differs(i, want, i); got.N != want.N || c != 0 {
+			t.Fatalf("row %d of %d: column %v differs", i, got.N, c)
+		}
+	}
+	if err := os.Remove(filepath.Join(parts.pairs, "9.parquet")); err != nil {
+		t.Fatal(err)
+	}
+	parts.verify().want(t, exitBadInput).says(t, "do not belong together")
+}
+
+// readAll reads a file or a folder of results.
+func readAll(t *testing.T, path string) *batch.Results {
+	t.Helper()
+	r, err := dataset.OpenResults(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	all := batch.NewResults(int(r.Len()), &batch.Options{Columns: r.Columns(), Precision: r.Precision()})
+	for at := 0; at < all.N; {
+		n, err := r.Next(all.Slice(at, all.N))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at += n
+	}
+	return all
+}
+
+// A file whose middle is damaged, within its row groups, leaves no results: neither a file nor a folder.
+func TestDamagedMiddle(t *testing.T) {
+	for _, ext := range []string{".parquet", ".npz"} {
+		f := newFiles(t, ext)
+		f.ballAndBox(t, 1<<18, nil)
+		data, err := os.ReadFile(f.pairs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(data[2*len(data)/5 : 3*len(data)/5])
+		if err := os.WriteFile(f.pairs, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before := names(t, f.dir)
+		for _, out := range []string{f.results, filepath.Join(f.dir, "results") + "/"} {
+			g := f
+			g.results = out
+			g.score().want(t, exitBadInput).says(t, f.pairs)
+			if after := names(t, f.dir); !slices.Equal(before, after) {
+				t.Errorf("left %v, there was %v", after, before)
+			}
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package dataset
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A folder of parts is one table in several files of one format, in the order of their names, of which numbers compare
+// as numbers. Names that begin with a dot or an underscore are those of other things, as for Spark and Dask.
+
+// metaPart is the key of the metadata that says which part of how many a file is: "3/12".
+const metaPart = "part"
+
+// IsFolder reports whether results at a path are a folder of parts: it ends with a separator, or is that of a folder.
+func IsFolder(path string) bool {
+	return path != "" && os.IsPathSeparator(path[len(path)-1]) || isDir(path)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// listParts returns the paths of the files of a folder.
+func listParts(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %w", err)
+	}
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.ContainsAny(e.Name()[:1], "._") })
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return compareNames(a.Name(), b.Name()) })
+	paths := make([]string, len(entries))
+	var first format
+	for i, e := range entries {
+		paths[i] = filepath.Join(dir, e.Name())
+		f, err := formatOf(paths[i])
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%w, as every file of a folder of parts has, but for names that begin with . or _", err)
+		case i == 0:
+			first = f
+		case f != first:
+			return nil, fmt.Errorf("dataset: %s: %s and %s are of two formats; the parts of a table have one", dir,
+				entries[0].Name(), e.Name())
+		}
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("dataset: %s: the folder has no .parquet or .npz file", dir)
+	}
+	return paths, nil
+}
+
+// compareNames orders names by their characters, but runs of digits by their numbers.
+func compareNames(a, b string) int {
+	digits := func(s string) int {
+		n := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+		if n < 0 {
+			return len(s)
+		}
+		return n
+	}
+	x, y := a, b
+	for x != "" && y != "" {
+		if i, k := digits(x), digits(y); i > 0 && k > 0 {
+			p, q := strings.TrimLeft(x[:i], "0"), strings.TrimLeft(y[:k], "0")
+			if c := cmp.Or(cmp.Compare(len(p), len(q)), cmp.Compare(p, q)); c != 0 {
+				return c
+			}
+			x, y = x[i:], y[k:]
+			continue
+		}
+		if c := cmp.Compare(x[0], y[0]); c != 0 {
+			return c
+		}
+		x, y = x[1:], y[1:]
+	}
+	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(a, b))
+}
+
+// partsSource is a folder of parts as one table. Files are open from their first row to their last.
+type partsSource struct {
+	parts []tablePart
+	total int64
+	types []dtype
+	has   []bool
+	meta  map[string]string
+	at    []partPlace // of each column
+
+	open func(path string) (source, error)
+	cols []column
+	sub  []any // of a read
+}
+
+type tablePart struct {
+	path string
+	rows int64
+	src  source // nil while it is closed
+}
+
+// partPlace is the next row of a column.
+type partPlace struct {
+	part int
+	row  int64
+}
+
+// openParts opens a folder. Every part is looked at: all have the same columns of the same types and say the same of
+// the query, and none is missing of those that the writer made.
+func openParts(dir string, workers int, cols []column, open func(path string) (source, error)) (*partsSource, error) {
+	paths, err := listParts(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &partsSource{parts: make([]tablePart, len(paths)), cols: cols, open: open, sub: make([]any, len(cols)),
+		types: make([]dtype, len(cols)), has: make([]bool, len(cols)), at: make([]partPlace, len(cols))}
+	if err := s.look(0, paths[0]); err != nil {
+		return nil, err
+	}
+	err = parallel(workersOr(workers), len(paths)-1, func(i int) error { return s.look(i+1, paths[i+1]) })
+	if err != nil {
+		return nil, err
+	}
+	delete(s.meta, metaPart)
+	for _, p := range s.parts {
+		s.total += p.rows
+	}
+	return s, nil
+}
+
+// look reads the description of part i. That of the first is what the others are held to.
+func (s *partsSource) look(i int, path string) error {
+	src, err := s.open(path)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	wrong := func(err error) error { return fmt.Errorf("dataset: %s: %w", path, err) }
+	s.parts[i] = tablePart{path: path, rows: src.rows()}
+	meta := src.metadata()
+	if text, ok := meta[metaPart]; ok {
+		if err := checkPart(text, i, len(s.parts)); err != nil {
+			return wrong(err)
+		}
+	}
+	for k := range s.cols {
+		t, has := src.typeOf(k)
+		if i > 0 && (t != s.types[k] || has != s.has[k]) {
+			return wrong(fmt.Errorf("column %s is not as in %s: the parts of a table have the same columns of the same "+
+				"types", s.cols[k].name, filepath.Base(s.parts[0].path)))
+		}
+		if i == 0 {
+			s.types[k], s.has[k] = t, has
+		}
+	}
+	if i == 0 {
+		s.meta = meta
+		return nil
+	}
+	for _, m := range []map[string]string{s.meta, meta} {
+		for key := range m {
+			if key != metaPart && s.meta[key] != meta[key] {
+				return wrong(fmt.Errorf("metadata %s: %.60q, but %.60q in %s: the parts of a table say the same", key,
+					meta[key], s.meta[key], filepath.Base(s.parts[0].path)))
+			}
+		}
+	}
+	return nil
+}
+
+// checkPart reports a folder that lacks parts, given what part i of n says of itself.
+func checkPart(text string, i, n int) error {
+	number, of, total := strings.Cut(text, "/")
+	k, err := strconv.Atoi(number)
+	count := n
+	if total && err == nil {
+		count, err = strconv.Atoi(of)
+	}
+	if err != nil {
+		return fmt.Errorf("metadata %s: %.60q, want a number, or one, a slash and the number of parts", metaPart, text)
+	}
+	if k != i+1 || count != n || !total && i == n-1 { // the last part states how many there are
+		return fmt.Errorf("it is part %s, and file %d of %d in the folder: parts are missing, or of another table", text,
+			i+1, n)
+	}
+	return nil
+}
+
+func (s *partsSource) rows() int64                 { return s.total }
+func (s *partsSource) typeOf(i int) (dtype, bool)  { return s.types[i], s.has[i] }
+func (s *partsSource) metadata() map[string]string { return s.meta }
+
+// read reads part after part.
+func (s *partsSource) read(dst []any) error {
+	left := make([]int64, len(dst)) // rows of each column
+	done := make([]int64, len(dst))
+	for i, v := range dst {
+		if v != nil {
+			left[i] = int64(lenOf(v) / s.cols[i].width)
+		}
+	}
+	for {
+		k := -1 // the part of the columns that are farthest behind
+		for i := range left {
+			if left[i] == 0 {
+				continue
+			}
+			for s.at[i].part < len(s.parts) && s.at[i].row == s.parts[s.at[i].part].rows {
+				s.at[i] = partPlace{part: s.at[i].part + 1}
+			}
+			if k < 0 || s.at[i].part < k {
+				k = s.at[i].part
+			}
+		}
+		switch {
+		case k < 0:
+			return nil
+		case k == len(s.parts):
+			return errors.New("dataset: read beyond the last part")
+		}
+		p := &s.parts[k]
+		if err := p.ready(s.open); err != nil {
+			return err
+		}
+		clear(s.sub)
+		for i, v := range dst {
+			if left[i] == 0 || s.at[i].part != k {
+				continue
+			}
+			n := min(left[i], p.rows-s.at[i].row)
+			w := int64(s.cols[i].width)
+			s.sub[i] = sliceOf(v, int(w*done[i]), int(w*(done[i]+n)))
+			s.at[i].row += n
+			left[i], done[i] = left[i]-n, done[i]+n
+		}
+		if err := p.src.read(s.sub); err != nil {
+			return err
+		}
+		if err := s.closeRead(k); err != nil {
+			return err
+		}
+	}
+}
+
+// ready opens a part.
+func (p *tablePart) ready(open func(path string) (source, error)) error {
+	if p.src != nil {
+		return nil
+	}
+	src, err := open(p.path)
+	if err != nil {
+		return err
+	}
+	p.src = src
+	if src.rows() != p.rows {
+		return fmt.Errorf("dataset: %s: the file has changed while the folder was read", p.path)
+	}
+	return nil
+}
+
+// skip passes over whole parts without opening them. All columns have to be at the same row.
+func (s *partsSource) skip(rows int64) error {
+	at := s.at[max(slices.Index(s.has, true), 0)]
+	for rows > 0 && at.part < len(s.parts) {
+		p := &s.parts[at.part]
+		if at.row == p.rows {
+			at = partPlace{part: at.part + 1}
+			continue
+		}
+		n := min(rows, p.rows-at.row)
+		if n < p.rows || p.src != nil { // else it is passed whole
+			if err := p.ready(s.open); err != nil {
+				return err
+			}
+			if err := p.src.skip(n); err != nil {
+				return err
+			}
+		}
+		rows, at.row = rows-n, at.row+n
+		for i := range s.at {
+			s.at[i] = at
+		}
+		if at.row < p.rows {
+			return nil
+		}
+		if p.src != nil {
+			if err := s.closeRead(at.part); err != nil {
+				return err
+			}
+		}
+		at = partPlace{part: at.part + 1}
+	}
+	for i := range s.at {
+		s.at[i] = at
+	}
+	return nil
+}
+
+// closeRead closes part k if every column that a reader has begun has passed it.
+func (s *partsSource) closeRead(k int) error {
+	for i, at := range s.at {
+		if s.has[i] && (at.part < k || at.part == k && at.row < s.parts[k].rows) {
+			return nil
+		}
+	}
+	src := s.parts[k].src
+	s.parts[k].src = nil
+	return src.Close()
+}
+
+// Close closes the files that are open.
+func (s *partsSource) Close() error {
+	var errs []error
+	for i := range s.parts {
+		if p := &s.parts[i]; p.src != nil {
+			errs = append(errs, p.src.Close())
+			p.src = nil
+		}
+	}
+	return errors.Join(errs...)
+}
