@@ -12,6 +12,7 @@ from conftest import Pairs, every_kind, run_python
 from test_answers import matrices
 
 import clearance as cl
+from clearance import _arrays
 
 ARGUMENTS = ("a", "b", "pos_a", "quat_a", "pos_b", "quat_b")
 
@@ -393,3 +394,24 @@ def test_overlapping_arrays(engine: cl.Engine, small: Pairs) -> None:
         both = np.zeros(40, np.int32)
         with pytest.raises(cl.OptionError, match="part_a and part_b overlap"):
             roll(poses, quat="wxyz", out={"part_a": both[:32, None], "part_b": both[8:, None]})
+
+
+def test_large_conversions() -> None:
+    """What several threads copy has the values that NumPy's own conversions give; the first bad index is named."""
+    rng = np.random.default_rng(8)
+    rows = 600_001
+    wide = rng.integers(0, 9, rows)
+    np.testing.assert_array_equal(_arrays.fit("a", wide, np.int32, (), rows, True), wide.astype(np.int32))
+    single = rng.normal(size=(rows, 3)).astype(np.float32)
+    others = np.asfortranarray(single.astype(np.float64)), single.astype(">f8"), wide[:21].reshape(7, 3)
+    for given in (single, *others):
+        found = _arrays.fit("pos_a", given, np.float64, (3,), None, True)
+        np.testing.assert_array_equal(found, given.astype(np.float64))
+        assert found.flags.carray and found.dtype == np.dtype(np.float64)
+    for shape, order in [((rows, 4), (3, 0, 1, 2)), ((rows // 9, 9, 7), (0, 1, 2, 6, 3, 4, 5)), ((4,), (3, 0, 1, 2))]:
+        quat = rng.normal(size=shape)
+        np.testing.assert_array_equal(_arrays.reordered(quat, order), quat[..., list(order)])
+    wide[[400_000, 599_999]] = 1 << 40
+    with pytest.raises(cl.ArrayError, match=r"1099511627776 is not an index") as e:
+        _arrays.fit("a", wide, np.int32, (), rows, True)
+    assert e.value.row == 400_000

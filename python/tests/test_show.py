@@ -248,6 +248,36 @@ def test_view_of_files(
     assert "has no column shape_a" in capsys.readouterr().err
 
 
+def test_view_of_folders(engine: cl.Engine, batchbench: Path, tmp_path: Path) -> None:
+    """A folder of parts is one table, in the order of the numbers in the names, to score_file and to the command."""
+    shapes, pairs, out = tmp_path / "shapes.json", tmp_path / "pairs.npz", tmp_path / "out.npz"
+    made = ["generate", "--set", "boxes", "--pairs", "30", "--shapes", str(shapes), "--out", str(pairs)]
+    subprocess.run([str(batchbench), *made], check=True)
+    cl.score_file(pairs, out, library=shapes, engine=engine)
+
+    def pages(pairs: Path, results: Path) -> str:
+        page = tmp_path / "rows.html"
+        words = ["view", "--shapes", str(shapes), "--pairs", str(pairs), "--results", str(results), "--out", str(page)]
+        assert main([*words, "--rows", "3,12,29"]) == 0
+        return page.read_text()
+
+    want = pages(pairs, out)
+    for file in (pairs, out):
+        file.with_suffix("").mkdir()
+        with np.load(file) as z:
+            for name, rows in [("9", slice(0, 8)), ("10", slice(8, 11)), ("11", slice(11, 30))]:
+                part = {k: z[k][rows] if z[k].ndim else z[k] for k in z.files}
+                np.savez(file.with_suffix("") / f"{name}.npz", **part)
+    assert pages(tmp_path / "pairs", tmp_path / "out") == want
+    again = tmp_path / "again.npz"
+    cl.score_file(tmp_path / "pairs", again, library=shapes, engine=engine)
+    assert again.read_bytes() == out.read_bytes()
+    (tmp_path / "out" / "9.npz").unlink()
+    (tmp_path / "out" / "10.npz").unlink()
+    words = ["view", "--shapes", str(shapes), "--pairs", str(pairs), "--results", str(tmp_path / "out")]
+    assert main([*words, "--out", str(tmp_path / "none.html")]) == 3
+
+
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
 @pytest.mark.parametrize("query", ["growth", "penetration"])
 def test_view_of_a_query(engine: cl.Engine, batchbench: Path, tmp_path: Path, ending: str, query: str) -> None:

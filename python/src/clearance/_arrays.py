@@ -7,7 +7,9 @@ copied once, or refused if the caller said ``copy=False``. Arrays may be read-on
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +20,30 @@ from ._errors import ArrayError, ClearanceError, CopyError
 Array = NDArray[Any]
 
 _CPU_DEVICES: Final = (1, 3, 11, 13)  # kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged of DLPack
+
+
+# Numbers that a thread copies at a time, and from how many on several threads do.
+_PART: Final = 1 << 17
+_MANY: Final = 1 << 19
+
+
+def _in_parts(shape: tuple[int, ...], copy: Callable[[slice], None]) -> None:
+    """Call ``copy`` with parts of the first axis of an array, in several threads if it is large.
+
+    NumPy copies without the lock of the interpreter. The exception that is raised is that of the lowest part.
+    """
+    rows, size = shape[0], int(np.prod(shape))
+    if size < _MANY:
+        copy(slice(0, rows))
+        return
+    from concurrent.futures import ThreadPoolExecutor  # which small calls need not wait for
+
+    step = max(1, rows * _PART // size)
+    parts = [slice(lo, min(lo + step, rows)) for lo in range(0, rows, step)]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with ThreadPoolExecutor(min(cores, len(parts))) as pool:
+        for _ in pool.map(copy, parts):
+            pass
 
 
 def is_torch(value: object) -> bool:
@@ -135,19 +161,42 @@ def fit(name: str, array: Array, dtype: Any, tail: tuple[int, ...], rows: int | 
     if want.kind == "i":
         if kind not in "iu" and array.size:  # an empty list is one of float64
             raise ArrayError(name, f"is {array.dtype}, want integers")
-        limits = np.iinfo(want)
-        bad = (array < limits.min) | (array > limits.max)
-        if bad.any():
-            row = _bad_row(array, bad)
-            raise ArrayError(name, f"{array[row]} is not an index", row)
     elif kind not in "fiu":
         raise ArrayError(name, f"is {array.dtype}, want real numbers")
-    return np.require(array, dtype=want, requirements=["C", "A"])
+    fitting = np.empty(array.shape, want)
+
+    def copy_part(part: slice) -> None:
+        values = array[part]
+        if want.kind == "i":
+            limits = np.iinfo(want)
+            bad = (values < limits.min) | (values > limits.max)
+            if bad.any():
+                row = part.start + _bad_row(values, bad)
+                raise ArrayError(name, f"{array[row]} is not an index", row)
+        np.copyto(fitting[part], values, casting="unsafe")
+
+    _in_parts(array.shape, copy_part)
+    return fitting
 
 
 def reordered(array: Array, order: tuple[int, ...]) -> Array:
     """A C-contiguous copy with the numbers of the last axis in another order."""
-    return np.ascontiguousarray(np.take(array, order, axis=-1))
+    if array.ndim < 2:
+        return np.ascontiguousarray(np.take(array, order, axis=-1))
+    result = np.empty(array.shape, array.dtype)
+    runs: list[tuple[int, int, int]] = []  # of numbers that stay neighbors: where to, from where, how many
+    for to, at in enumerate(order):
+        if runs and at == runs[-1][1] + runs[-1][2]:
+            runs[-1] = (*runs[-1][:2], runs[-1][2] + 1)
+        else:
+            runs.append((to, at, 1))
+
+    def copy_part(part: slice) -> None:
+        for to, at, n in runs:
+            result[part, ..., to : to + n] = array[part, ..., at : at + n]
+
+    _in_parts(array.shape, copy_part)
+    return result
 
 
 def address(array: Array | None) -> int | None:

@@ -75,12 +75,14 @@ def score_file(
     """Answer the pairs of a file (.parquet, .npz) into another, in input order, as ``batchbench score`` does.
 
     The files are streamed, so they may be larger than memory, and ``out`` appears under its name once it is complete
-    and, with ``audit``, checked: an interrupted call leaves no file. ``library`` is a Library or the path of a
-    shapes.json. ``rows`` (lo, hi), hi not included, answers that part of the file, with the bits that it has in the
-    results of the whole; rows of the report and of errors are counted from the start of the file. ``audit`` checks
-    every answer from the shapes alone, sharing no code with a solver but the support functions. ``progress`` is True
-    (a line on the standard error) or a function that is called with rows done and rows in total; with an audit each
-    row counts twice, when it is answered and when it is audited. An ``engine`` is opened if none is given.
+    and, with ``audit``, checked: an interrupted call leaves no file. Pairs may be a folder of files, which is one table
+    in the order of their names; ``out`` is a folder of Parquet files if it ends with a slash, as ``"results/"``, or is
+    an empty folder. ``library`` is a Library or the path of a shapes.json. ``rows`` (lo, hi), hi not included,
+    answers that part of the file, with the bits that it has in the results of the whole; rows of the report and of
+    errors are counted from the start of the file. ``audit`` checks every answer from the shapes alone, sharing no
+    code with a solver but the support functions. ``progress`` is True (a line on the standard error) or a function
+    that is called with rows done and rows in total; with an audit each row counts twice, when it is answered and when
+    it is audited. An ``engine`` is opened if none is given.
     """
     with opened_or(engine) as opened:
         about = library if isinstance(library, Library) else Library()

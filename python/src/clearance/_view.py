@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,8 @@ def view(words: list[str]) -> int:
     """The command: a page of rows of files that batchbench or ``score_file`` wrote."""
     parser = argparse.ArgumentParser(prog="clearance view", description="rows of files as one HTML page")
     parser.add_argument("--shapes", required=True, help="shapes.json")
-    parser.add_argument("--pairs", required=True, help="pairs, .npz or (with pyarrow) .parquet")
-    parser.add_argument("--results", required=True, help="their results, .npz or .parquet")
+    parser.add_argument("--pairs", required=True, help="pairs, .npz or (with pyarrow) .parquet, or a folder of them")
+    parser.add_argument("--results", required=True, help="their results, .npz or .parquet, or a folder")
     parser.add_argument("--out", required=True, help="the page to write")
     parser.add_argument(
         "--rows", type=_rows, help="rows, as in 7,40,41; default: those without an answer, then the nearest"
@@ -74,10 +75,37 @@ def _rows(text: str) -> list[int]:
         raise argparse.ArgumentTypeError(f"{text!r}, want numbers of rows, as in 7,40,41") from e
 
 
+def _files(path: str) -> list[str]:
+    """The files of a folder of parts, by name, of which numbers compare as numbers; the path itself of a file."""
+    if not Path(path).is_dir():
+        return [path]
+
+    def order(name: str) -> list[tuple[int, str]]:
+        return [(int(s), "") if s.isdigit() else (-1, s) for s in re.split("([0-9]+)", name)]
+
+    parts = sorted((p.name for p in Path(path).iterdir() if p.name[0] not in "._"), key=order)
+    if not parts:
+        raise FileError(f"{path} has no .parquet or .npz file")
+    return [str(Path(path) / name) for name in parts]
+
+
+def _table(path: str, names: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """The columns of a file, or of all files of a folder, and the query that their metadata name."""
+    files = _files(path)
+    parts = [(_parquet if Path(p).suffix == ".parquet" else _npz)(p, names) for p in files]
+    columns, query = parts[0]
+    if len(files) == 1:
+        return columns, query
+    for file, (others, asked) in zip(files, parts, strict=True):
+        if others.keys() != columns.keys() or asked != query:
+            raise FileError(f"{file} has other columns or another query than {files[0]}")
+    return {name: np.concatenate([part[name] for part, _ in parts]) for name in columns}, query
+
+
 def _read(path: str, names: Sequence[str], needed: Sequence[str]) -> tuple[dict[str, Any], str]:
     """The columns of a file that it has of the names, all of one length, and the query that its metadata name."""
     try:
-        columns, query = (_parquet if Path(path).suffix == ".parquet" else _npz)(path, names)
+        columns, query = _table(path, names)
     except FileError:
         raise
     except OSError as e:
