@@ -160,8 +160,8 @@ func blockRows(n, workers int) int {
 	return min(max(rows, minBlockRows), simd.BlockRows)
 }
 
-// ChunkRows is the number of rows of a chunk: of many workers each takes some blocks of a thousand rows, since they wait
-// for each other at the end of a chunk.
+// ChunkRows is the number of rows of a chunk: of many workers each takes some blocks of a thousand rows, since all
+// of them end before the next chunk begins.
 func (b *Backend) ChunkRows() int { return max(minChunkRows, b.workers*blocksPerWorker*chunkBlockRows) }
 
 const (

@@ -61,8 +61,8 @@ func (s *partsSource) noExtra(opts []Option) error {
 		}
 		if extra != nil {
 			_ = extra.Close()
-			return fmt.Errorf("dataset: %s has the columns %s besides those of pairs, which results of a folder cannot "+
-				"carry: leave them out, or write one file", p.path, strings.Join(extra.Names(), ", "))
+			return fmt.Errorf("dataset: %s has the columns %s besides those of pairs, which results of a folder "+
+				"cannot carry: leave them out, or write one file", p.path, strings.Join(extra.Names(), ", "))
 		}
 	}
 	return nil
@@ -94,7 +94,8 @@ func (e *Extra) matches(out string) error {
 	}
 	if have, _ := formatOf(e.path); f != have {
 		return fmt.Errorf("dataset: %s has the columns %s besides those of pairs, which results carry in a file of "+
-			"the same format alone, or in a folder of Parquet files: give %s its extension", e.path, strings.Join(e.names, ", "), out)
+			"the same format alone, or in a folder of Parquet files: give %s its extension", e.path,
+			strings.Join(e.names, ", "), out)
 	}
 	return nil
 }

@@ -127,8 +127,8 @@ func (d *directoryReader) ReadAt(p []byte, at int64) (int, error) {
 	return d.r.ReadAt(p, at)
 }
 
-// arrayBuffers is what an array that is read takes at most beside its values: what is read ahead of it (readAhead), what
-// is inflated, its values before they are converted, and what deflate looks back at.
+// arrayBuffers is what an array that is read takes at most beside its values: what is read ahead of it (readAhead),
+// what is inflated, its values before they are converted, and what deflate looks back at.
 const (
 	readAhead    = 1 << 16
 	arrayBuffers = readAhead + 8*inflateBlock + 1<<16

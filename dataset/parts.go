@@ -43,7 +43,8 @@ func listParts(dir string) ([]string, error) {
 		f, err := formatOf(paths[i])
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("%w, as every file of a folder of parts has, but for names that begin with . or _", err)
+			return nil, fmt.Errorf("%w, as every file of a folder of parts has, but for names that begin with . or _",
+				err)
 		case i == 0:
 			first = f
 		case f != first:
@@ -151,8 +152,8 @@ func (s *partsSource) look(i int, path string) error {
 	for k := range s.cols {
 		t, has := src.typeOf(k)
 		if i > 0 && (t != s.types[k] || has != s.has[k]) {
-			return wrong(fmt.Errorf("column %s is not as in %s: the parts of a table have the same columns of the same "+
-				"types", s.cols[k].name, filepath.Base(s.parts[0].path)))
+			return wrong(fmt.Errorf("column %s is not as in %s: the parts of a table have the same columns of the "+
+				"same types", s.cols[k].name, filepath.Base(s.parts[0].path)))
 		}
 		if i == 0 {
 			s.types[k], s.has[k] = t, has
@@ -185,8 +186,8 @@ func checkPart(text string, i, n int) error {
 		return fmt.Errorf("metadata %s: %.60q, want a number, or one, a slash and the number of parts", metaPart, text)
 	}
 	if k != i+1 || count != n || !total && i == n-1 { // the last part states how many there are
-		return fmt.Errorf("it is part %s, and file %d of %d in the folder: parts are missing, or of another table", text,
-			i+1, n)
+		return fmt.Errorf("it is part %s, and file %d of %d in the folder: parts are missing, or of another table",
+			text, i+1, n)
 	}
 	return nil
 }

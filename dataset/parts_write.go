@@ -14,11 +14,12 @@ import (
 // partRows is the number of rows of a part, 16 row groups: of results some 100 MB.
 const partRows = 16 * rowGroup
 
-// partsBehind is the number of parts that are completed, made durable among other things, while the next one takes rows.
+// partsBehind is the number of parts that are completed, which takes a wait for the disk, while the next one takes
+// rows.
 const partsBehind = 4
 
-// partsSink writes a table as a folder of Parquet files. The folder has a temporary name until all of them are complete:
-// under its own name it appears with all parts.
+// partsSink writes a table as a folder of Parquet files. The folder has a temporary name until all of them are
+// complete: under its own name it appears with all parts.
 type partsSink struct {
 	fs          fileSystem
 	temp, final string

@@ -269,8 +269,8 @@ func solverText(out *batch.Results, i int) string {
 // countRows is the number of rows that a goroutine counts at a time.
 const countRows = 1 << 13
 
-// countAnswered counts the answered rows of out, of which row 0 is row first of the job. Many rows, as those of a device,
-// are counted by several goroutines: counts do not depend on how rows are divided.
+// countAnswered counts the answered rows of out, of which row 0 is row first of the job. Many rows, as those of a
+// device, are counted by several goroutines: counts do not depend on how rows are divided.
 func countAnswered(count *batch.Count, job *batch.Job, first int, out *batch.Results, answered int) {
 	add := func(count *batch.Count, lo, hi int) {
 		marks := out.Marks[:hi]

@@ -43,11 +43,12 @@ var layers = map[string][]string{
 	"engine":                    {"batch", "geom", "internal/layout", "shaders", "engine/internal/vk"},
 	"engine/internal/vk":        {},
 	"engine/internal/soak":      {}, // for tests alone
-	"cpu":                       {"batch", "geom", "internal/memory", "internal/meter", "ref", "cpu/kernels", "cpu/simd"},
-	"cpu/kernels":               {"batch", "geom", "cpu/kernels/hullcells", "cpu/simd"},
-	"cpu/kernels/hullcells":     {"geom/cells"},
-	"cpu/simd":                  {}, // so that no change in Go compiles the kernels anew
-	"dispatch":                  {"batch", "internal/meter"},
+	"cpu": {"batch", "geom", "internal/memory", "internal/meter", "ref", "cpu/kernels",
+		"cpu/simd"},
+	"cpu/kernels":           {"batch", "geom", "cpu/kernels/hullcells", "cpu/simd"},
+	"cpu/kernels/hullcells": {"geom/cells"},
+	"cpu/simd":              {}, // so that no change in Go compiles the kernels anew
+	"dispatch":              {"batch", "internal/meter"},
 	"rollout": {"batch", "dispatch", "geom", "internal/memory", "internal/meter", "rollout/broadphase",
 		"rollout/sweep"},
 	"contact":            {"batch", "geom", "geom/hull"},

@@ -71,7 +71,8 @@ func (r *Report) Table(w io.Writer) error {
 	for _, c := range r.Cores {
 		fmt.Fprintf(&b, " %d cores, M/s |", c)
 	}
-	fmt.Fprintf(&b, " GB/s by %d cores |\n|---|---|--:|--:|--:|--:|%s--:|\n", last, strings.Repeat("--:|", len(r.Cores)))
+	fmt.Fprintf(&b, " GB/s by %d cores |\n|---|---|--:|--:|--:|--:|%s--:|\n", last,
+		strings.Repeat("--:|", len(r.Cores)))
 	for i := range r.Points {
 		p := &r.Points[i]
 		fmt.Fprintf(&b, "| %s | %s | %.0f | %.2g | %.0f | %.3g |", p.Set, p.Path, float64(p.Inside), float64(p.Outside),
@@ -88,15 +89,15 @@ func (r *Report) Table(w io.Writer) error {
 // page is the report as a page.
 func (r *Report) page() ([]byte, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Scaling\n\n`%s`, version %s, %s: %s, %d cores, %s, %s kernels. %d pairs per call, seed %d, the least of "+
-		"%d rounds. Copies of memory by all cores read and write %.1f GB/s.\n\n", r.Program, r.Version, r.Date, r.Processor,
-		r.Here, r.Platform, r.SIMD, r.Pairs, r.Seed, r.Rounds, float64(r.Measured)/1e9)
+	fmt.Fprintf(&b, "# Scaling\n\n`%s`, version %s, %s: %s, %d cores, %s, %s kernels. %d pairs per call, seed %d, "+
+		"the least of %d rounds. Copies of memory by all cores read and write %.1f GB/s.\n\n", r.Program, r.Version,
+		r.Date, r.Processor, r.Here, r.Platform, r.SIMD, r.Pairs, r.Seed, r.Rounds, float64(r.Measured)/1e9)
 	memory := "the bandwidth measured here grows with the cores"
 	if r.Bandwidth > 0 {
 		memory = fmt.Sprintf("the memory of every machine moves %.0f GB/s", float64(r.Bandwidth)/1e9)
 	}
-	fmt.Fprintf(&b, "[What the columns mean, and which machine they speak for](../scaling.md). Rates are predicted, not "+
-		"measured; %s. The last column is what the most cores would move if no memory held them.\n\n", memory)
+	fmt.Fprintf(&b, "[What the columns mean, and which machine they speak for](../scaling.md). Rates are predicted, "+
+		"not measured; %s. The last column is what the most cores would move if no memory held them.\n\n", memory)
 	if err := r.Table(&b); err != nil {
 		return nil, err
 	}
@@ -130,7 +131,8 @@ func (r *Report) lines() *plots.Lines {
 // Write writes the page, the results and the figure into dir.
 func (r *Report) Write(dir string) error {
 	draw := func(dir string) error { return r.lines().Draw(filepath.Join(dir, figure)) }
-	return folder.Write(dir, folder.Names{Page: "scaling.md", Results: "scaling.json", Figures: figureDir}, draw, r, r.page)
+	names := folder.Names{Page: "scaling.md", Results: "scaling.json", Figures: figureDir}
+	return folder.Write(dir, names, draw, r, r.page)
 }
 
 // Check returns an error for options that nothing can be measured with.

@@ -37,8 +37,8 @@ they predict the rows per second of machines with more cores. It needs Linux.
 	}
 	fs := c.Flags()
 	fs.StringSliceVar(&f.Sets, "set", []string{"boxes", "hull32"}, "sets of the pairs")
-	fs.StringSliceVar(&f.Paths, "path", nil, "beginnings of the names of the paths to measure, such as distance,score; "+
-		"default: all")
+	fs.StringSliceVar(&f.Paths, "path", nil, "beginnings of the names of the paths to measure, such as "+
+		"distance,score; default: all")
 	fs.IntVar(&f.Pairs, "pairs", 1<<20, "pairs per call")
 	fs.IntVar(&f.Rounds, "rounds", 3, "calls of each path; the one that uses the least CPU time counts")
 	fs.Uint64Var(&f.Seed, "seed", 1, "seed of the sets")
@@ -46,7 +46,8 @@ they predict the rows per second of machines with more cores. It needs Linux.
 	fs.Float64Var(&f.bandwidth, "bandwidth", 0, "bandwidth of their memory in GB/s, read and written; 0: that of this "+
 		"machine, in proportion to the cores")
 	fs.StringVar(&f.SIMD, "simd", "", "kernels of the CPU, as in CLEARANCE_SIMD")
-	fs.StringVar(&f.out, "out", "", "folder for scaling.md, scaling.json and a figure; default: the table alone is printed")
+	fs.StringVar(&f.out, "out", "", "folder for scaling.md, scaling.json and a figure; default: the table alone is "+
+		"printed")
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the "+
 		"table")
 	return c
