@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"clearance/batch"
+	"clearance/geom"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -129,6 +130,11 @@ type partPair struct {
 	size         float64 // of the pair of shapes; half-spaces count with their margin
 	friction     float64
 	restitution  float64
+
+	// In the frames of the bodies: centers of the balls around the parts, of half-spaces a point of the plane, and
+	// normals of half-spaces.
+	centerA, centerB r3.Vec
+	normalA, normalB r3.Vec
 }
 
 // partPairs lists the pairs of parts that may have contacts: of bodies not both of which are immovable.
@@ -150,9 +156,22 @@ func (s *Scene) partPairs() []partPair {
 					pairs = append(pairs, partPair{a: a, b: b, partA: int32(i), partB: int32(j), shapeA: p.Shape,
 						shapeB: q.Shape, size: lib.PairSize(p.Shape, q.Shape), friction: friction,
 						restitution: s.restitution(a, b)})
+					last := &pairs[len(pairs)-1]
+					last.centerA, last.normalA = ballOf(lib.Shape(p.Shape), p.Pose)
+					last.centerB, last.normalB = ballOf(lib.Shape(q.Shape), q.Pose)
 				}
 			}
 		}
 	}
 	return pairs
+}
+
+// ballOf is the center of the ball around a part, of a half-space a point of its plane, and the axis z of the part.
+func ballOf(shape geom.Shape, pose geom.Pose) (center, axis r3.Vec) {
+	m := pose.Matrix()
+	center = pose.Position
+	if !shape.Kind().Traits().Unbounded {
+		center = pose.Apply(shape.Center())
+	}
+	return center, m.MulVec(r3.Vec{Z: 1})
 }

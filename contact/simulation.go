@@ -176,7 +176,8 @@ type worldRow struct {
 // bodyState is what a step needs of a body, in world axes.
 type bodyState struct {
 	pose     geom.Pose
-	center   r3.Vec // of mass
+	matrix   geom.Mat3 // of the rotation
+	center   r3.Vec    // of mass
 	inertia  sym3
 	inverse  sym3
 	velocity r3.Vec

@@ -164,6 +164,9 @@ func (s *worldSolver) solve(o *Options) {
 	s.bestError = math.Inf(1)
 	copy(s.best, s.lambda)
 	_, done := s.keep(o.Model, s.v, s.lambda, o.Tolerance)
+	if !done && o.Model == CCP {
+		s.setHeights()
+	}
 	for !done && s.sweeps < o.Sweeps {
 		for range min(sweepsPerCheck, o.Sweeps-s.sweeps) {
 			s.sweep(o.Model, o.Relaxation)
@@ -173,6 +176,9 @@ func (s *worldSolver) solve(o *Options) {
 	}
 	if !done && o.Steps > 0 {
 		copy(s.lambda, s.best)
+		if o.Model != CCP {
+			s.setHeights()
+		}
 		s.proximalNewton(o.Model, o.Tolerance, o.Steps)
 	}
 	copy(s.lambda, s.best)

@@ -96,14 +96,15 @@ func (s *Simulation) place(k, b int) bool {
 	pose := geom.Pose{Position: vecOf(at), Rotation: quaternion(at[3:])}
 	if !batch.CheckPose(&pose) || !finite(st.Velocity[3*k:3*k+3]...) || !finite(st.Momentum[3*k:3*k+3]...) {
 		body.pose = geom.IdentityPose()
+		body.matrix = body.pose.Matrix()
 		return false
 	}
-	body.pose = pose
-	m := pose.Matrix()
-	body.center = r3.Add(pose.Position, m.MulVec(s.scene.center(b)))
+	body.pose, body.matrix = pose, pose.Matrix()
+	body.center = r3.Add(pose.Position, body.matrix.MulVec(s.scene.center(b)))
 	body.spin = vecOf(st.Momentum[3*k:])
 	if s.scene.movable(int32(b)) {
-		body.inertia, body.inverse = s.inertiaAt(b, pose.Rotation)
+		local := sym3(s.scene.Inertia[6*b : 6*b+6])
+		body.inertia, body.inverse = rotated(&body.matrix, &local), rotated(&body.matrix, &s.inverse[b])
 		body.spin = body.inverse.mul(body.spin)
 	}
 	if r := s.scene.Bodies.Bounds(s.scene.Body[b]).Radius; !math.IsInf(r, 1) {
@@ -145,23 +146,22 @@ func (s *Simulation) maxGap(w int, p *partPair) float64 {
 // mayTouch reports whether the balls around two parts do not prove that their distance exceeds the largest gap.
 // Rounding is a few units of the coordinates, against which a millionth of them is ample.
 func (s *Simulation) mayTouch(w int, p *partPair) bool {
-	poseA, poseB := s.partPose(int32(w), p.a, p.partA), s.partPose(int32(w), p.b, p.partB)
+	bodies := len(s.scene.Body)
+	a, b := &s.bodies[w*bodies+int(p.a)], &s.bodies[w*bodies+int(p.b)]
 	fa, fb := s.features[p.shapeA], s.features[p.shapeB]
-	ca, cb := poseA.Apply(fa.shape.Center()), poseB.Apply(fb.shape.Center())
+	ca, cb := r3.Add(a.pose.Position, a.matrix.MulVec(p.centerA)), r3.Add(b.pose.Position, b.matrix.MulVec(p.centerB))
 	var distance float64
 	switch {
 	case fa.form == formPlane && fb.form == formPlane:
 		return false // two half-spaces have no finite depth, and no body of theirs moves
 	case fa.form == formPlane:
-		m := poseA.Matrix()
-		distance = r3.Dot(m.MulVec(r3.Vec{Z: 1}), r3.Sub(cb, poseA.Position)) - fa.radius - fb.size
+		distance = dotVec(a.matrix.MulVec(p.normalA), r3.Sub(cb, ca)) - fa.radius - fb.size
 	case fb.form == formPlane:
-		m := poseB.Matrix()
-		distance = r3.Dot(m.MulVec(r3.Vec{Z: 1}), r3.Sub(ca, poseB.Position)) - fb.radius - fa.size
+		distance = dotVec(b.matrix.MulVec(p.normalB), r3.Sub(ca, cb)) - fb.radius - fa.size
 	default:
 		distance = length(r3.Sub(cb, ca)) - fa.size - fb.size
 	}
-	slack := 1e-12 * (taxicab(ca) + taxicab(cb) + taxicab(poseA.Position) + taxicab(poseB.Position) + p.size)
+	slack := 1e-12 * (taxicab(ca) + taxicab(cb) + taxicab(a.pose.Position) + taxicab(b.pose.Position) + p.size)
 	return !(distance-slack > s.maxGap(w, p))
 }
 
@@ -269,6 +269,9 @@ func (s *Simulation) target(gap, approach float64, p *partPair) float64 {
 // nearest one of the same pair within a fiftieth of its size; zero if there is none.
 func (s *Simulation) warm(w, c int, size float64) (impulse r3.Vec) {
 	first := w * s.o.Contacts
+	if c < first+int(s.oldN[w]) && s.old[c] == s.ids[c] { // mostly the contacts are those of the last step
+		return s.impulse[c]
+	}
 	nearest := 0.02 * size
 	for i := first; i < first+int(s.oldN[w]); i++ {
 		if s.old[i].pair != s.ids[c].pair {

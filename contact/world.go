@@ -22,7 +22,7 @@ type row struct {
 	g      [3][3]float64 // block of G = JM⁻¹Jᵀ + R
 	stepN  float64       // 1/G_NN
 	stepT  float64       // 1/λ_max(G_TT)
-	height float64       // h, an upper bound of λ_max(G_ii)
+	height float64       // h, an upper bound of λ_max(G_ii), where setHeights was called
 }
 
 // worldSolver holds the problem of one world and the memory of its solvers. It is used by one goroutine.
@@ -123,7 +123,13 @@ func (s *worldSolver) prepare(r *row) {
 	half := math.Hypot((r.g[0][0]-r.g[1][1])/2, r.g[0][1])
 	r.stepN = 1 / r.g[2][2]
 	r.stepT = 1 / ((r.g[0][0]+r.g[1][1])/2 + half)
-	r.height = largestBlock(&r.g)
+}
+
+// setHeights computes h of every contact, which the sweeps of the CCP and Newton's method need.
+func (s *worldSolver) setHeights() {
+	for i := range s.rows {
+		s.rows[i].height = largestBlock(&s.rows[i].g)
+	}
 }
 
 // velocity returns Jv − c* of a contact; compliance is added by the caller.
