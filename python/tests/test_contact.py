@@ -79,9 +79,10 @@ def test_invalid_world(name: str, value: Any, says: str) -> None:
 
 def test_refused_arguments() -> None:
     problem = sliding_box(2)
-    for name, value in (("tolerance", 0), ("model", "lcp"), ("relaxation", -1), ("workers", 0)):
-        with pytest.raises(cl.OptionError, match=name):
-            contact.solve(**problem, **{name: value})
+    wrong: Any
+    for wrong in ({"tolerance": 0}, {"model": "lcp"}, {"relaxation": -1}, {"workers": 0}):
+        with pytest.raises(cl.OptionError, match=next(iter(wrong))):
+            contact.solve(**problem, **wrong)
     with pytest.raises(cl.OptionError, match="relaxation"):
         contact.solve(**problem, relaxation=2.5)
     with pytest.raises(cl.ArrayError, match="arm_b"):
@@ -189,9 +190,10 @@ def test_physics_of_bodies(tmp_path: Any) -> None:
     back = cl.Scene.load(tmp_path / "s.json")
     assert back.bodies[0].physics == {"mass": 5.0, "friction": 0.0} and not back.bodies[4].physics
     sim = contact.Simulation(back.library, back.bodies, density=1000)
-    np.testing.assert_allclose(sim._arrays["mass"], [5, 2, np.inf, 0.08, 8, np.inf])
-    np.testing.assert_allclose(sim._arrays["friction"], [0, 0.5, 0.5, 0.5, 0.5, 0.5])
-    np.testing.assert_allclose(sim._arrays["center"][1], [0, 0, 0.01])
+    arrays: Any = sim._arrays
+    np.testing.assert_allclose(arrays["mass"], [5, 2, np.inf, 0.08, 8, np.inf])
+    np.testing.assert_allclose(arrays["friction"], [0, 0.5, 0.5, 0.5, 0.5, 0.5])
+    np.testing.assert_allclose(arrays["center"][1], [0, 0, 0.01])
     position = np.zeros((1, 5, 3))
     position[0, :, 0], position[0, :, 2] = np.arange(5), 0.1
     velocity = np.zeros((1, 5, 3))

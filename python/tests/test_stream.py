@@ -94,7 +94,7 @@ def test_refused(files: Path, library: cl.Library, engine: cl.Engine) -> None:
     with pytest.raises(cl.OptionError, match="batch_rows"):
         cl.score_stream(table, library=library, engine=engine, batch_rows=0)
     short = table.set_column(
-        2, "position_a", pa.array([[0.0, 0.0]] + table["position_a"].to_pylist()[1:], pa.list_(pa.float64()))
+        2, "position_a", pa.array([[0.0, 0.0], *table["position_a"].to_pylist()[1:]], pa.list_(pa.float64()))
     )
     with pytest.raises(OSError, match="row 0 of the stream, column position_a: 2 numbers, want 3"):
         answers(cl.score_stream(short, library=library, engine=engine)).read_all()
@@ -143,7 +143,7 @@ def test_polars_and_duckdb(files: Path, library: cl.Library, engine: cl.Engine, 
     got = polars.DataFrame(cl.score_stream(frame, library=library, engine=engine))
     assert got["distance"].to_numpy().tolist() == want["distance"].to_pylist()
     relation = duckdb.sql(f"from '{files / 'pairs.parquet'}'")
-    stream = answers(cl.score_stream(relation, library=library, engine=engine))
+    stream = answers(cl.score_stream(relation, library=library, engine=engine))  # noqa: F841, which the query names
     other = duckdb.connect()  # the connection of the source is in use
     near = other.sql("select count(*) from stream where distance < 0.1").fetchall()
     assert near == [(sum(d < 0.1 for d in want["distance"].to_pylist()),)]
