@@ -17,6 +17,9 @@ CLEARANCE_LIBRARY=$out/libclearance.so CLEARANCE_WHEELS=$out/dist ./scripts/whee
 	"$out"/dist/*.whl
 "${GO:-go}" build -o build/python/batchbench ./cmd/batchbench
 CLEARANCE_LIBRARY=$out/libclearance.so "${GO:-go}" test -vet=off ./cmd/libclearance
+# PyTorch, if there is one, comes after the packages of the environment.
+paths=$("$bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+./scripts/torch.sh "$bin/python" >"$paths/clearance-torch.pth"
 pushd python >/dev/null
 "$bin/ruff" format --config pyproject.toml --check . ../examples
 "$bin/ruff" check --config pyproject.toml . ../examples

@@ -73,8 +73,8 @@ var layers = map[string][]string{
 	"cmd/batchbench": {anything},
 	"cmd/genlayout":  {"batch", "geom", "internal/layout"},
 	"cmd/gpucost":    {"batch", "bench/folder", "dataset/generate", "engine", "shaders"},
-	"cmd/libclearance": {".", "batch", "contact", "cpu", "dataset", "dispatch", "engine", "geom", "geom/mesh",
-		"dataset/stream", "internal/memory", "internal/score", "rollout", "rollout/sweep"},
+	"cmd/libclearance": {".", "batch", "contact", "cpu", "dataset", "dataset/stream", "derive", "dispatch", "engine",
+		"geom", "geom/mesh", "internal/memory", "internal/score", "rollout", "rollout/sweep"},
 	"tests": {anything}, // and the packages below it
 }
 

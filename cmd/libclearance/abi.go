@@ -80,6 +80,7 @@ func clearance_check(caller *C.clearance_sizes, out *C.clearance_error) C.int32_
 		part: C.sizeof_clearance_part, scene: C.sizeof_clearance_scene, more: C.sizeof_clearance_more,
 		motions: C.sizeof_clearance_motions, contacts: C.sizeof_clearance_contacts,
 		attribute: C.sizeof_clearance_attribute, array: C.sizeof_clearance_array,
+		derivatives: C.sizeof_clearance_derivatives,
 	}
 	switch {
 	case caller.abi != own.abi:

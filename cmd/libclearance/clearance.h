@@ -100,9 +100,9 @@ typedef struct {
     int32_t method;
     int32_t precision;  // 0: float32 columns, 1: float64 columns
     int32_t derivative; // of the columns of derivatives
-    uint64_t columns; // a set: bit k is the column of the code k, see clearance_column_code
-    double tolerance; // relative; 0 is the default of the precision
-    double cut_off;   // used if has_cut_off
+    uint64_t columns;   // a set: bit k is the column of the code k, see clearance_column_code
+    double tolerance;   // relative; 0 is the default of the precision
+    double cut_off;     // used if has_cut_off
     int32_t has_cut_off;
     int32_t max_iterations; // 0 is the default
     double epsilon;         // of derivatives: amount of the noise; 0 is the default
@@ -285,6 +285,21 @@ typedef struct {
     clearance_column *columns;
 } clearance_results;
 
+// Products with the derivatives of the answers of N pairs, of the mode that the query states. The answers of a row are
+// ten numbers: value, normal, both witnesses; twelve are the twists of both bodies. Arrays that are NULL are not
+// wanted; a product needs both of its arrays. Rows without a derivative are 0, see smoothness.
+typedef struct {
+    int64_t rows;      // N
+    int64_t first_row; // number of row 0 in the whole, which noise depends on
+    int32_t workers;   // threads; 0 is one per processor
+    int32_t reserved;
+    clearance_reals *cotangents; // [N,10] gradient of a scalar with respect to the answers
+    double *gradients;           // [N,12] its gradient with respect to the twists
+    clearance_reals *twists;     // [N,12]
+    double *tangents;            // [N,10] the derivative of the answers along the twists
+    uint8_t *smoothness;         // [N] what the derivatives are, an index into "smoothness" of clearance_describe
+} clearance_derivatives;
+
 // What became of a call.
 typedef struct {
     int64_t rows;
@@ -313,7 +328,7 @@ typedef struct {
 typedef struct {
     uint32_t abi;
     uint32_t error, shape, options, query, pairs, worlds, results, report, part, scene, more, motions, contacts;
-    uint32_t attribute, array;
+    uint32_t attribute, array, derivatives;
 } clearance_sizes;
 
 // clearance_check compares the interface of the caller with that of the library. Call it first.
@@ -376,6 +391,13 @@ int32_t clearance_engine_close(clearance_engine engine, clearance_error *error);
 int32_t clearance_submit(clearance_engine engine, clearance_query *query, clearance_pairs *pairs,
                          clearance_results *results, int64_t wait_ms, clearance_job *job, clearance_report *report,
                          clearance_error *error);
+
+// clearance_derive multiplies with the derivatives of answers, which it leaves as they are: the query, the pairs and
+// the results are those of a clearance_submit that has ended, with the columns distance, normal, witness_a, witness_b
+// and status, and gap if rows that are bounds alone are to have no derivative; otherwise it is clearance_submit.
+int32_t clearance_derive(clearance_engine engine, clearance_query *query, clearance_pairs *pairs,
+                         clearance_results *results, clearance_derivatives *derivatives, int64_t wait_ms,
+                         clearance_job *job, clearance_report *report, clearance_error *error);
 
 // clearance_rollout_open prepares worlds for repeated runs of one query. It copies the arrays of *worlds.
 int32_t clearance_rollout_open(clearance_engine engine, clearance_query *query, clearance_worlds *worlds,

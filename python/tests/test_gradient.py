@@ -1,4 +1,4 @@
-"""Gradients of distances: against differences, of rows without an answer, and by PyTorch."""
+"""Gradients of distances: against differences, and of rows without an answer."""
 
 from __future__ import annotations
 
@@ -93,64 +93,6 @@ def test_refused(engine: cl.Engine) -> None:
         cl.distance_gradient(engine.growth(*p.arrays(), quat="wxyz"), p.pos_a, p.pos_b)
     with pytest.raises(cl.ArrayError, match="pos_b"):
         cl.distance_gradient(answer(engine, p), p.pos_a, p.pos_b[:2])
-
-
-def torch_call(engine: cl.Engine, p: Pairs, *tensors: Any, **options: Any) -> Any:
-    from clearance.torch import distance
-
-    return distance(engine, p.library, p.a, p.b, *tensors, quat="wxyz", **options)
-
-
-def test_torch(engine: cl.Engine) -> None:
-    """gradcheck in double precision, also of an argument of all rows; second derivatives are refused."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch to run this test")
-    p = Pairs(smooth(), 12, spread=1.0)
-    arrays = (p.pos_a, p.quat_a, p.pos_b, p.quat_b)
-    tensors = [torch.tensor(x, requires_grad=True) for x in arrays]
-    assert torch.autograd.gradcheck(lambda *x: torch_call(engine, p, *x)[0], tensors, eps=1e-5, atol=1e-5)
-    value, result = torch_call(engine, p, *tensors, columns=["method"])
-    assert value.dtype == torch.float64 and result.method is not None and not result.normal.requires_grad
-    first = torch.autograd.grad(value.sum(), tensors[0], create_graph=True)[0]
-    with pytest.raises(RuntimeError, match=r"once_differentiable|does not require grad"):
-        torch.autograd.grad(first.sum(), tensors[0])
-    one = torch.tensor(p.pos_a[0], requires_grad=True)
-    assert torch.autograd.gradcheck(
-        lambda x: torch_call(engine, p, x, *tensors[1:])[0].sum(), [one], eps=1e-5, atol=1e-5
-    )
-
-
-def test_torch_rows(engine: cl.Engine) -> None:
-    """A row without an answer has a zero gradient, single precision gives float32, mistakes are refused."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch to run this test")
-    p = Pairs(smooth(), 12)
-    p.quat_b[5] = 0
-    tensors = [torch.tensor(x, requires_grad=True) for x in (p.pos_a, p.quat_a, p.pos_b, p.quat_b)]
-    value, _ = torch_call(engine, p, *tensors, precision="single")
-    assert value.dtype == torch.float32 and torch.isnan(value[5])
-    value.sum().backward()
-    for x in tensors:
-        assert torch.isfinite(x.grad).all() and not x.grad[5].any() and x.grad[0].any()
-    with pytest.raises(cl.OptionError, match="out"):
-        torch_call(engine, p, *tensors, out={})
-    from clearance.torch import distance
-
-    with pytest.raises(cl.OptionError, match="matrices"):
-        distance(engine, p.library, p.a, p.b, *tensors, quat="matrix")  # type: ignore[arg-type]
-
-
-def test_torch_descent(engine: cl.Engine) -> None:
-    """An optimizer brings an ellipsoid to a distance of 0.1 from each of 20 others."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch to run this test")
-    p = Pairs(smooth(), 20)
-    pos_a = torch.tensor(p.pos_a, requires_grad=True)
-    optimizer = torch.optim.SGD([pos_a], lr=0.4)
-    for _ in range(60):
-        optimizer.zero_grad()
-        value, _ = torch_call(engine, p, pos_a, p.quat_a, p.pos_b, p.quat_b)
-        loss = ((value - 0.1) ** 2).sum()
-        loss.backward()
-        optimizer.step()
-    assert float(loss.detach()) < 1e-10
 
 
 def test_columns(engine: cl.Engine) -> None:

@@ -77,6 +77,51 @@ static void bodies_of_parts(clearance_engine engine, clearance_library library) 
     check(clearance_bodies_free(table, &error) == CLEARANCE_OK, "free the bodies");
 }
 
+// derivatives differentiates the distance of a box and a ball that the query has answered.
+static void derivatives(clearance_engine engine, clearance_library library) {
+    int32_t a = 0, b = 1;
+    double origin[3] = {0}, there[3] = {4.5, 0, 0}, identity[4] = {1, 0, 0, 0};
+    clearance_pairs pairs = {1, &a, &b, origin, there, identity, identity, NULL};
+    double distance, normal[3], witness_a[3], witness_b[3];
+    uint8_t status, smoothness = 9;
+    clearance_column columns[5] = {{CLEARANCE_COLUMN_DISTANCE, CLEARANCE_FLOAT64, &distance},
+                                   {CLEARANCE_COLUMN_NORMAL, CLEARANCE_FLOAT64, normal},
+                                   {CLEARANCE_COLUMN_WITNESS_A, CLEARANCE_FLOAT64, witness_a},
+                                   {CLEARANCE_COLUMN_WITNESS_B, CLEARANCE_FLOAT64, witness_b},
+                                   {CLEARANCE_COLUMN_STATUS, CLEARANCE_UINT8, &status}};
+    clearance_results results = {1, 5, columns};
+    clearance_query query;
+    memset(&query, 0, sizeof query);
+    query.library = library, query.precision = 1;
+    for (int i = 0; i < 5; i++) query.columns |= 1 << columns[i].code;
+    clearance_job job = 0;
+    clearance_report report;
+    check(clearance_submit(engine, &query, &pairs, &results, 10000, &job, &report, &error) == CLEARANCE_OK, "answer");
+    double cotangent[10] = {1}, gradient[12], twist[12] = {0}, tangent[10];
+    twist[6] = 1; // the ball moves along x
+    clearance_derivatives d;
+    memset(&d, 0, sizeof d);
+    d.rows = 1, d.cotangents = cotangent, d.gradients = gradient, d.twists = twist, d.tangents = tangent;
+    d.smoothness = &smoothness;
+    check(clearance_derive(engine, &query, &pairs, &results, &d, 10000, &job, &report, &error) == CLEARANCE_OK,
+          "derive");
+    check(smoothness == 2 && report.rows == 1, "a ball above a face has a derivative");
+    for (int i = 0; i < 12; i++) {
+        double want = i == 0 ? -1 : i == 6 ? 1 : 0;
+        check(fabs(gradient[i] - want) < 1e-12, "gradient");
+    }
+    check(fabs(tangent[0] - 1) < 1e-12 && fabs(tangent[4]) < 1e-12 && fabs(tangent[7] - 1) < 1e-12, "tangent");
+    d.gradients = NULL;
+    check(clearance_derive(engine, &query, &pairs, &results, &d, 10000, &job, &report, &error) == CLEARANCE_ARGUMENT,
+          "half a product passed");
+    d.gradients = gradient, query.derivative = 9;
+    check(clearance_derive(engine, &query, &pairs, &results, &d, 10000, &job, &report, &error) == CLEARANCE_ARGUMENT,
+          "an unknown derivative passed");
+    query.derivative = 0, d.tangents = gradient;
+    check(clearance_derive(engine, &query, &pairs, &results, &d, 10000, &job, &report, &error) == CLEARANCE_ARGUMENT,
+          "outputs that overlap passed");
+}
+
 // Attributes are read as they were given, and bad ones are refused.
 static void attributes(clearance_shape *shapes) {
     double extents[3] = {1, 1, 1}, radius = 0.5, center[3] = {0.25, 0, -0.125}, got[3] = {0};
@@ -123,7 +168,8 @@ int main(void) {
                              sizeof(clearance_motions),
                              sizeof(clearance_contacts),
                              sizeof(clearance_attribute),
-                             sizeof(clearance_array)};
+                             sizeof(clearance_array),
+                             sizeof(clearance_derivatives)};
     check(clearance_check(&sizes, &error) == CLEARANCE_OK, "check");
     sizes.report++;
     check(clearance_check(&sizes, &error) == CLEARANCE_ARGUMENT && strlen(error.message) > 0, "a wrong size passed");
@@ -192,6 +238,7 @@ int main(void) {
     columns[0].code = CLEARANCE_COLUMN_NORMAL;
 
     bodies_of_parts(engine, library);
+    derivatives(engine, library);
 
     double poses[14] = {0, 0, 0, 1, 0, 0, 0, 0, 0, 1.25, 1, 0, 0, 0};
     int32_t bodies[2] = {0, 1}, first = 0, second = 1;

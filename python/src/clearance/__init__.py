@@ -34,7 +34,18 @@ from ._errors import (
 from ._gradient import distance_gradient
 from ._library import Library
 from ._pairs import transforms
-from ._result import INVALID, PENETRATING, SEPARATED, TOUCHING, UNDECIDED, Report, Result, SceneResult
+from ._result import (
+    INVALID,
+    PENETRATING,
+    SEPARATED,
+    TOUCHING,
+    UNDECIDED,
+    Poses,
+    Report,
+    Result,
+    SceneResult,
+    Tangent,
+)
 from ._rollout import Rollout, SceneRollout
 from ._scene import Scene
 from ._score import FileReport, pair_rows, score_file
@@ -70,6 +81,7 @@ __all__ = [
     "NotFoundError",
     "OptionError",
     "Part",
+    "Poses",
     "RefusedError",
     "RefutedError",
     "Report",
@@ -84,6 +96,7 @@ __all__ = [
     "ShapeError",
     "SkipProposal",
     "SweepResult",
+    "Tangent",
     "View",
     "Worlds",
     "__version__",

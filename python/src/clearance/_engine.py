@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Unpack, cast
 
 import numpy as np
 
-from . import _jobs
+from . import _derivatives, _jobs
 from . import _native as nat
 from ._arrays import Array, address, take, torch_device
 from ._asked import check_scene
@@ -58,6 +58,7 @@ _COMMON: Final[dict[str, Any]] = {
     "copy": True,
     "derivative": "exact",
     "seed": 0,
+    "grad": False,
 }
 _PAIR_OPTIONS: Final[dict[str | None, dict[str, Any]]] = {
     None: _COMMON,
@@ -141,7 +142,8 @@ class Engine:
         [N,3,12], ``curvature`` [N,6] and ``smoothness``, a code that says when they are true (see
         ``Result.smoothness_names``). The twelve numbers are the velocities of the position and the angular velocities
         of A, then of B, in world axes. ``derivative`` is "exact", "gumbel", "gaussian" or "zeroth", with ``epsilon``,
-        ``samples``, ``rings`` and ``seed``.
+        ``samples``, ``rings`` and ``seed``. ``grad=True`` keeps a copy of the poses with the answers, for the
+        column ``smoothness`` and the products :meth:`Result.vjp` and :meth:`Result.jvp` with derivatives.
         """
         arrays = (a, b, pos_a, quat_a, pos_b, quat_b)
         return self._answer("distance", "max_distance", library, arrays, quat, options)
@@ -231,6 +233,8 @@ class Engine:
         o = {**known, **options}
         columns, copy, out, warm_start = o["columns"], o["copy"], o["out"], o["warm_start"]
         cut = None if cut_off is None else o[cut_off]
+        if o["grad"]:
+            columns = _derivatives.with_needed(query, n, columns)
         q = self._query(
             query, library, columns, cut, o["method"], o["precision"], o["tolerance"], o["max_iterations"],
             cut_off or "cut_off",
@@ -250,7 +254,12 @@ class Engine:
             return cast(int, n.submit(self._number, q, record, results, ms, job, report, error))
 
         report = _jobs.run(submit, (arrays, columns_out, q))
-        return cast(Result, self._result(q, report, columns_out, torch_device(pos_a, pos_b, a)))
+        device = torch_device(pos_a, pos_b, a)
+        answered = None
+        if o["grad"]:
+            shapes = tuple(np.shape(x) for x in (pos_a, quat_a, pos_b, quat_b))
+            answered = _derivatives.Answered.of(self, q, arrays[:6], columns_out, quat, shapes, device)
+        return cast(Result, self._result(q, report, columns_out, device, answered=answered))
 
     def rollout_of_shapes(
         self,
@@ -518,6 +527,7 @@ class Engine:
         columns: dict[str, Array],
         device: Any,
         more: Mapping[str, Any] | None = None,
+        answered: _derivatives.Answered | None = None,
     ) -> Any:
         n = self._native
         every: dict[str, Any] = {**columns, **(more or {})}
@@ -525,7 +535,7 @@ class Engine:
             every = {k: to_torch(c, device) if isinstance(c, np.ndarray) else c for k, c in every.items()}
         query, precision = n.about["queries"][q.query]["name"], n.precisions[q.precision]
         kind = Result if more is None else SceneResult
-        return kind(**every, query=query, precision=precision, _record=report)
+        return kind(**every, query=query, precision=precision, _record=report, _answered=answered)
 
 
 __all__ = ["COLUMNS", "Engine", "Library", "Rollout"]

@@ -49,7 +49,7 @@ class Plan:
         groups: dict[tuple[int, str], list[int]] = {}
         for i, m in enumerate(moved):
             groups.setdefault((depth[i + 1], m.kind), []).append(i + 1)
-        self.count = len(depth)
+        self.moved, self.count = list(moved), len(depth)
         self._levels = [
             _Level(kind, [moved[i - 1] for i in group], group) for (_, kind), group in sorted(groups.items())
         ]

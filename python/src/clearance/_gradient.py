@@ -59,3 +59,12 @@ def quaternion_gradient(gradient: Array, quat: Array, order: str) -> Array:
     scalar = -k * np.sum(gradient * u, axis=1, keepdims=True)
     vector = k * (s * gradient + np.cross(gradient, u))
     return np.concatenate([scalar, vector] if order == "wxyz" else [vector, scalar], axis=1)
+
+
+def quaternion_velocity(change: Array, quat: Array) -> Array:
+    """The angular velocities [N,3] of changes dq of quaternions [N,4], "wxyz": 2·vec(dq·q*)/|q|²; 0 for zero q."""
+    s, u = quat[:, :1], quat[:, 1:]
+    size = np.sum(quat * quat, axis=1, keepdims=True)
+    k = np.divide(2.0, size, out=np.zeros_like(size), where=(size > 0) & np.isfinite(size))
+    spin: Array = k * (s * change[:, 1:] - change[:, :1] * u - np.cross(change[:, 1:], u))
+    return spin

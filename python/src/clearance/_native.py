@@ -190,6 +190,20 @@ class Contacts(ctypes.Structure):
     ]
 
 
+class Derivatives(ctypes.Structure):
+    _fields_ = [
+        ("rows", _i64),
+        ("first_row", _i64),
+        ("workers", _i32),
+        ("reserved", _i32),
+        ("cotangents", _pointer),
+        ("gradients", _pointer),
+        ("twists", _pointer),
+        ("tangents", _pointer),
+        ("smoothness", _pointer),
+    ]
+
+
 class Report(ctypes.Structure):
     _fields_ = [
         ("rows", _i64),
@@ -245,14 +259,14 @@ class Sizes(ctypes.Structure):
             "contacts",
             "attribute",
             "array",
+            "derivatives",
         )
     ]
 
 
 _STRUCTS: Final = (
     *(Error, Shape, Options, Query, Pairs, Worlds, Results, Report, Part, Scene, More, Motions, Contacts),
-    Attribute,
-    Named,
+    *(Attribute, Named, Derivatives),
 )
 
 _S, _R = ctypes.POINTER, _i32
@@ -274,6 +288,10 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "engine_describe": (_i64, [_u64, _pointer, _i64]),
     "engine_close": (_R, [_u64, _S(Error)]),
     "submit": (_R, [_u64, _S(Query), _S(Pairs), _S(Results), _i64, _S(_u64), _S(Report), _S(Error)]),
+    "derive": (
+        _R,
+        [_u64, _S(Query), _S(Pairs), _S(Results), _S(Derivatives), _i64, _S(_u64), _S(Report), _S(Error)],
+    ),
     "rollout_open": (_R, [_u64, _S(Query), _S(Worlds), _S(_u64), _S(Error)]),
     "rollout_submit": (_R, [_u64, _pointer, _S(Results), _i64, _S(_u64), _S(Report), _S(Error)]),
     "rollout_close": (_R, [_u64, _S(Error)]),

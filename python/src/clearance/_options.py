@@ -47,6 +47,7 @@ class PairOptions(SolverOptions, total=False):
     samples: int | None
     rings: int | None
     seed: int
+    grad: bool
 
 
 class DistanceOptions(PairOptions, total=False):
@@ -65,6 +66,16 @@ class QueryOptions(PairOptions, total=False):
     """Options of any query of pairs by name."""
 
     cut_off: float | None
+
+
+class DerivativeOptions(TypedDict, total=False):
+    """Options of products with derivatives; None and what is not named is the option of the query."""
+
+    derivative: Derivative | None
+    epsilon: float | None
+    samples: int | None
+    rings: int | None
+    seed: int | None
 
 
 def check_names(what: str, options: Mapping[str, Any], known: Sequence[str]) -> None:

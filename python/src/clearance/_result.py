@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from . import _native as nat
 from ._arrays import Array, address, is_torch
 from ._columns import TABLE, Columns
 from ._errors import NotFoundError, OptionError, RowError
-from ._options import INT64, whole
+from ._options import INT64, DerivativeOptions, whole
 
 SEPARATED, TOUCHING, PENETRATING, UNDECIDED, INVALID = range(5)
 STATUSES: Final = ("separated", "touching", "penetrating", "undecided", "invalid")
@@ -28,6 +28,24 @@ _ARGUMENTS: Final = {
     "rotation_a": "quat_a",
     "rotation_b": "quat_b",
 }
+
+
+class Poses(NamedTuple):
+    """A gradient with respect to the poses of pairs."""
+
+    pos_a: Any
+    quat_a: Any
+    pos_b: Any
+    quat_b: Any
+
+
+class Tangent(NamedTuple):
+    """The derivative of answers along a motion: [N], [N,3], [N,3], [N,3]."""
+
+    distance: Any
+    normal: Any
+    witness_a: Any
+    witness_b: Any
 
 
 @dataclass(frozen=True)
@@ -92,11 +110,16 @@ class Result(Columns):
 
     A failed row (undecided or invalid) never reads as free: ``hit`` is true for it, ``lower`` of an invalid one
     is -inf.
+
+    ``smoothness``, which a query with ``grad=True`` has, says of each row what its derivatives are: see
+    ``smoothness_names``. All derivatives of "none" are zero; of "not unique" and "near singular" all but those of
+    ``distance`` are.
     """
 
     query: str = "distance"
     precision: str = "single"
     _record: nat.Report = field(default_factory=nat.Report)
+    _answered: Any = None  # a _derivatives.Answered
 
     @property
     def report(self) -> Report:
@@ -160,6 +183,51 @@ class Result(Columns):
         value = np.where(np.isinf(value), value, np.nextafter(value, end))
         value[np.isnan(value)] = end
         return _like(value, self.status)
+
+    def vjp(
+        self,
+        *,
+        distance: Any = None,
+        normal: Any = None,
+        witness_a: Any = None,
+        witness_b: Any = None,
+        wrt: Literal["twists", "poses"] = "twists",
+        **options: Unpack[DerivativeOptions],
+    ) -> Any:
+        """The gradient of a scalar with respect to the poses, of its gradient with respect to the answers.
+
+        ``distance`` [N] (or one number), ``normal``, ``witness_a`` and ``witness_b`` [N,3] (or [3]) are the latter;
+        None is zero. The gradient is [N,12]: with respect to the velocity of the position and the angular velocity of
+        A, then of B, in world axes. With ``wrt="poses"`` it is :class:`Poses`, each in the form in which the query had
+        it: quaternions in its order, which need not be unit, and one pose of all rows has one gradient.
+
+        Options are those of derivatives of the query, in place of which they count: ``derivative`` "exact", "gumbel",
+        "gaussian" or "zeroth", with ``epsilon``, ``samples``, ``rings`` and ``seed``.
+        """
+        return self._derived().vjp((distance, normal, witness_a, witness_b), wrt, options)
+
+    def jvp(
+        self,
+        twists: Any = None,
+        *,
+        pos_a: Any = None,
+        quat_a: Any = None,
+        pos_b: Any = None,
+        quat_b: Any = None,
+        **options: Unpack[DerivativeOptions],
+    ) -> Tangent:
+        """The derivative of the answers along a motion of both bodies: the transpose of :meth:`vjp`.
+
+        The motion is ``twists`` [N,12] or changes of positions and quaternions, in the forms of the query; None is
+        none.
+        """
+        tangent: Tangent = self._derived().jvp(twists, (pos_a, quat_a, pos_b, quat_b), options)
+        return tangent
+
+    def _derived(self) -> Any:
+        if self._answered is None:
+            raise OptionError("derivatives need the poses: ask the query of a list of pairs with grad=True")
+        return self._answered
 
     def raise_if_failed(self) -> None:
         """Raise :class:`RowError` if any row has no answer; it names the array, the row and the reason."""

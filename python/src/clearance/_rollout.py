@@ -5,11 +5,12 @@ from __future__ import annotations
 import ctypes
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from . import _jobs
+from . import _jobs, _scene_derivatives
 from . import _native as nat
 from ._arrays import Array, address, host, reordered, take, torch_device
 from ._asked import Asked, places_of, reduction
@@ -17,7 +18,7 @@ from ._bodies import Table, pair_arrays
 from ._errors import ArrayError, ClosedError, CopyError, OptionError
 from ._kinematics import quaternions
 from ._options import INT64, Order, place, real, whole
-from ._result import Result, SceneResult
+from ._result import Result, SceneResult, to_torch
 
 if TYPE_CHECKING:
     from ._engine import Engine
@@ -40,6 +41,7 @@ class Rollout:
         second = take("template_b", template_b, np.int32, (), len(first), True)
         worlds = whole("worlds", worlds, 0, INT64)
         self.worlds, self.bodies, self.pairs = worlds, len(body), len(first)
+        self._template = (body.copy(), first.copy(), second.copy())
         # Without poses, which those of the first step replace.
         record = nat.Worlds(worlds, len(body), len(first), *map(address, (body, first, second)))
         number, error = ctypes.c_uint64(), nat.Error()
@@ -56,6 +58,7 @@ class Rollout:
         quat: Order | None = None,
         out: Result | Mapping[str, Any] | None = None,
         copy: bool = True,
+        grad: bool = False,
     ) -> Result:
         """Answer the rows of a step: a result of [W,P].
 
@@ -63,7 +66,8 @@ class Rollout:
         is used as it is. Or xpos [W,M,3] with xmat [W,M,3,3] (or [W,M,9]), rotation matrices, which are converted; in a
         rollout of a scene, ``names`` are the bodies that they are of [B], in any order: each body of the scene once,
         others are ignored. Scenes of models want names, since arrays of a model have bodies that the scene leaves out.
-        ``out`` and ``copy`` are those of :meth:`Engine.distance`.
+        ``out``, ``copy`` and ``grad`` are those of :meth:`Engine.distance`; gradients of rollouts are with respect to
+        the twists of the bodies [W,M,6], or with ``wrt="poses"`` to poses [W,M,7], added over the rows of each body.
         """
         engine, number = self._engine, self._number
         nat.check_fork()
@@ -75,9 +79,10 @@ class Rollout:
         if poses is not None and names is not None:
             raise OptionError("names: those of xpos and xmat; poses are in the order of the places")
         array = self._of_matrices(xpos, xmat, names, copy) if poses is None else self._of_poses(poses, quat, copy)
-        return self._run(address(array), array, given, out)
+        order = "wxyz" if quat is None else quat  # of matrices: as they are converted
+        return self._run(address(array), array, given, out, order if grad else None)
 
-    def _run(self, at: int | None, array: Array, given: Any, out: Any) -> Result:
+    def _run(self, at: int | None, array: Array, given: Any, out: Any, order: str | None) -> Result:
         engine, number, n = self._engine, self._number, self._engine._native
         results, columns = engine._results(self._query, (self.worlds, self.pairs), out)
 
@@ -85,7 +90,22 @@ class Rollout:
             return cast(int, n.rollout_submit(number, at, results, ms, job, report, error))
 
         report = _jobs.run(submit, (array, columns))
-        return cast(Result, engine._result(self._query, report, columns, torch_device(given)))
+        result = cast(Result, engine._result(self._query, report, columns, torch_device(given)))
+        return result if order is None else self._derivable(result, array, columns, given, order)
+
+    def _rows(self, result: Result) -> _scene_derivatives.Rows:
+        return _scene_derivatives.of_shapes(self.worlds, *self._template)
+
+    def _derivable(self, result: Any, poses: Array, columns: Mapping[str, Array], given: Any, order: str) -> Any:
+        """A result that keeps what derivatives need."""
+        rows, device = self._rows(result), torch_device(given)
+        answered = _scene_derivatives.SceneAnswered.step(
+            self._engine, self._query, poses, rows, columns, order, device
+        )  # fmt: skip
+        smoothness = answered.smoothness()
+        return replace(
+            result, _answered=answered, smoothness=smoothness if device is None else to_torch(smoothness, device)
+        )
 
     def _of_poses(self, poses: Any, quat: str | None, copy: bool) -> Array:
         if quat not in ("wxyz", "xyzw"):
@@ -173,6 +193,7 @@ class SceneRollout(Rollout):
         # A copy, since arrays and scenes may change: results keep the state at the opening of the rollout.
         asked = None if self._all else np.stack([first, second], axis=1)
         self._asked = Asked(places.copy(), asked)
+        self._table = tuple(scene.bodies)
         self._names = None if per_world else [scene.bodies[i].name if i >= 0 else "" for i in places]
         # A scene that makes poses of those of its model knows which bodies of the model it has.
         self._of_model = hasattr(scene, "poses")
@@ -199,9 +220,12 @@ class SceneRollout(Rollout):
                 )
         return [place[name] for name in self._names]
 
-    def _run(self, at: int | None, array: Array, given: Any, out: Any) -> SceneResult:
+    def _rows(self, result: Any) -> _scene_derivatives.Rows:
+        return _scene_derivatives.of_scene(result, self._table, self.worlds)
+
+    def _run(self, at: int | None, array: Array, given: Any, out: Any, order: str | None) -> SceneResult:
         if self._all and not self._reduce:
-            return self._find(at, array, given, out)
+            return self._find(at, array, given, out, order)
         engine, number, n = self._engine, self._number, self._engine._native
         rows = (self.worlds,) if self._reduce else (self.worlds, self.pairs)
         names = ["part_a", "part_b"]
@@ -218,10 +242,10 @@ class SceneRollout(Rollout):
 
         report = _jobs.run(submit, (array, columns, extra, more))
         about = {"contacts_complete": bool(more.complete), "_asked": self._asked}
-        result = engine._result(self._query, report, columns, torch_device(given), extra | about)
-        return cast(SceneResult, result)
+        result = cast(SceneResult, engine._result(self._query, report, columns, torch_device(given), extra | about))
+        return result if order is None else self._derivable(result, array, columns, given, order)
 
-    def _find(self, at: int | None, array: Array, given: Any, out: Any) -> SceneResult:
+    def _find(self, at: int | None, array: Array, given: Any, out: Any, order: str | None) -> SceneResult:
         """The rows of all pairs, whose number is not known before."""
         if out is not None:
             raise OptionError("out: the rows of all pairs are as many as are found, so no array can be ready for them")
@@ -246,7 +270,8 @@ class SceneRollout(Rollout):
             if found.value and nat.usable():
                 n.found_free(found, None)
         about = {"_asked": self._asked}
-        return cast(SceneResult, engine._result(self._query, report, columns, torch_device(given), extra | about))
+        result = cast(SceneResult, engine._result(self._query, report, columns, torch_device(given), extra | about))
+        return result if order is None else self._derivable(result, array, columns, given, order)
 
     if TYPE_CHECKING:
 
@@ -260,4 +285,5 @@ class SceneRollout(Rollout):
             quat: Order | None = None,
             out: Result | Mapping[str, Any] | None = None,
             copy: bool = True,
+            grad: bool = False,
         ) -> SceneResult: ...

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 import numpy as np
 
@@ -27,7 +27,14 @@ from ._forward import Moved, Plan
 from ._kinematics import product, quaternions, rotated, unit, with_others
 from ._library import Library
 from ._meshes import convex_parts
+from ._motion import Motion
+from ._options import DerivativeOptions
 from ._scene import Scene
+from ._scene_derivatives import by_coordinates
+
+if TYPE_CHECKING:
+    from ._result import SceneResult
+    from ._rollout import SceneRollout
 
 # mjtJoint
 _FREE, _BALL, _SLIDE, _HINGE = range(4)
@@ -127,6 +134,33 @@ class MujocoScene(Scene):
                 position = np.zeros(3) if kind == _FREE else -anchor
             frame[body], within[body, :3], within[body, 3:] = at, position, rotation
         return Plan(moved), frame, within
+
+    def gradient(
+        self, roll: SceneRollout, qpos: Any, *, others: Any = None, **options: Unpack[DerivativeOptions]
+    ) -> tuple[SceneResult, Array]:
+        """The answers of a rollout at configurations qpos [W,nq], and the gradients of the distances with respect to
+        these: [W,P,nq] of pairs, [W,nq] of worlds, [N,nq] of all pairs.
+
+        Quaternions in qpos count as free numbers: their gradients are orthogonal to them. ``options`` are those of
+        :meth:`Result.vjp`. Rows without a derivative are zero: ``smoothness`` says which.
+        """
+        q = self._configurations(qpos)
+        result = roll(self.poses(qpos=q, others=others), quat="wxyz", grad=True)
+        return result, by_coordinates(result, self._motion(q), options)
+
+    def joint_gradient(self, bodies: Any, qpos: Any) -> Array:
+        """The gradient [W,nq] of that with respect to the twists of the bodies [W,M,6], as :meth:`Result.vjp` has it,
+        at configurations qpos [W,nq]."""
+        q = self._configurations(qpos)
+        twists = take("bodies", bodies, np.float64, (len(self.bodies), 6), len(q), True)
+        return self._motion(q).gradient(twists, self.poses(qpos=q)[..., :3])
+
+    def _configurations(self, qpos: Any) -> Array:
+        return take("qpos", qpos, np.float64, (int(self.model.nq),), None, True)
+
+    def _motion(self, q: Array) -> Motion:
+        plan, frame, _ = self._plan
+        return Motion.of(plan, q, None, [frame[i] for i in self.body_ids], len(self.bodies))
 
     def random_qpos(self, count: int, seed: int | np.random.Generator = 0) -> Array:
         """Configurations [count,nq], uniform within the limits of the joints: hinges without limits in [-π, π], balls

@@ -15,7 +15,7 @@ import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 import numpy as np
 
@@ -26,10 +26,17 @@ from ._errors import FileError, OptionError, ShapeError
 from ._kinematics import Tree, given_poses, normalized, quaternions, with_others
 from ._library import Library
 from ._meshes import convex_parts, foreign_mesh
+from ._motion import Motion
+from ._options import DerivativeOptions
 from ._scene import Scene
+from ._scene_derivatives import by_coordinates
 from ._shape import Shape
 from ._srdf import disabled_pairs
 from ._urdf_xml import read
+
+if TYPE_CHECKING:
+    from ._result import SceneResult
+    from ._rollout import SceneRollout
 
 _OWN_MESHES: Final = (".obj", ".stl", ".ply")
 
@@ -87,6 +94,36 @@ class UrdfScene(Scene):
         """Configurations [W,dof] and poses of the root link, [7] or [W,7]."""
         q = take("joints", joints, np.float64, (len(self.tree.names),), None, True)
         return q, None if base is None else normalized(given_poses("base", base, len(q), ()))
+
+    def gradient(
+        self,
+        roll: SceneRollout,
+        joints: Any,
+        *,
+        base: Any = None,
+        others: Any = None,
+        **options: Unpack[DerivativeOptions],
+    ) -> tuple[SceneResult, Array]:
+        """The answers of a rollout at configurations [W,dof], and the gradients of the distances with respect to these:
+        [W,P,dof] of pairs, [W,dof] of worlds, [N,dof] of all pairs.
+
+        ``options`` are those of :meth:`Result.vjp`. Rows without a derivative are zero: ``smoothness`` says which.
+        """
+        configurations = take("joints", joints, np.float64, (len(self.tree.names),), None, True)
+        result = roll(self.poses(configurations, base, others), quat="wxyz", grad=True)
+        return result, by_coordinates(result, self._motion(configurations, base), options)
+
+    def joint_gradient(self, bodies: Any, joints: Any, base: Any = None) -> Array:
+        """The gradient [W,dof] of that with respect to the twists of the bodies [W,M,6], as :meth:`Result.vjp` has it,
+        at configurations [W,dof]."""
+        configurations = take("joints", joints, np.float64, (len(self.tree.names),), None, True)
+        twists = take("bodies", bodies, np.float64, (len(self.bodies), 6), len(configurations), True)
+        return self._motion(configurations, base).gradient(twists, self.poses(configurations, base)[..., :3])
+
+    def _motion(self, configurations: Array, base: Any) -> Motion:
+        plan, frame, _ = self.tree.plan
+        root = None if base is None else normalized(given_poses("base", base, len(configurations), ()))
+        return Motion.of(plan, configurations, root, [frame[i] for i in self.body_links], len(self.bodies))
 
     def random_joints(self, count: int, seed: int | np.random.Generator = 0) -> Array:
         """Configurations [count,dof], uniform within the limits; a revolute joint without limits is sampled

@@ -1,0 +1,123 @@
+package main
+
+// #include "clearance.h"
+import "C"
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"clearance/batch"
+	"clearance/derive"
+	"clearance/dispatch"
+)
+
+//export clearance_derive
+func clearance_derive(handle C.clearance_engine, query *C.clearance_query, pairs *C.clearance_pairs,
+	results *C.clearance_results, derivatives *C.clearance_derivatives, waitMs C.int64_t, out *C.clearance_job,
+	report *C.clearance_report, e *C.clearance_error) C.int32_t {
+	j, err := func() (j *job, err error) {
+		defer recovered(&err)
+		h, lib, o, err := questionOf(handle, query)
+		if err != nil {
+			return nil, err
+		}
+		in, _, err := pairsOf(pairs)
+		if err != nil {
+			return nil, err
+		}
+		answers, err := resultsOf(results, &o)
+		if err != nil {
+			return nil, err
+		}
+		d, err := derivativesOf(derivatives, answers.N, &o)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkOverlap(d.spans(spansOfPairs(nil, in, nil), answers)); err != nil {
+			return nil, err
+		}
+		of := &batch.Job{Library: lib, Input: in, Options: o, Results: answers}
+		if err := d.pass.Check(of); err != nil {
+			return nil, failure{codeArgument, err}
+		}
+		return start(h, d.work(lib, answers.N), func(ctx context.Context, _ *job) (dispatch.Report, error) {
+			begin := time.Now()
+			err := d.run(ctx, of)
+			return dispatch.Report{Rows: answers.N, Done: answers.N, WorstGapRow: -1, Wall: time.Since(begin)}, err
+		})
+	}()
+	return settle(j, err, waitMs, out, report, e)
+}
+
+// derivation is what a call asks for, in memory of the caller.
+type derivation struct {
+	pass       derive.Pass
+	cotangents []float64      // [N,10], nil for no product
+	gradients  []float64      // [N,12]
+	twists     []float64      // [N,12], nil for no product
+	tangents   []float64      // [N,10]
+	smoothness *batch.Results // of that column alone, which may be nil
+}
+
+func derivativesOf(c *C.clearance_derivatives, n int, o *batch.Options) (*derivation, error) {
+	if c == nil || c.rows != C.int64_t(n) {
+		return nil, argument("no derivatives, or not those of %d rows", n)
+	}
+	if c.workers < 0 || c.workers > maxWorkers {
+		return nil, argument("%d workers, want 0 to %d", c.workers, maxWorkers)
+	}
+	d := &derivation{
+		pass:       derive.Pass{Options: o.Derivative, FirstRow: uint64(c.first_row), Workers: int(c.workers)},
+		cotangents: array[float64](c.cotangents, derive.AnswerWidth*n),
+		gradients:  array[float64](c.gradients, derive.TwistWidth*n),
+		twists:     array[float64](c.twists, derive.TwistWidth*n),
+		tangents:   array[float64](c.tangents, derive.AnswerWidth*n),
+		smoothness: batch.EmptyResults(n, batch.ColSmoothness, batch.Double),
+	}
+	d.smoothness.SetColumn(batch.ColSmoothness, batch.Values{U8: array[uint8](c.smoothness, n)})
+	if (d.cotangents == nil) != (d.gradients == nil) || (d.twists == nil) != (d.tangents == nil) {
+		return nil, argument("a product needs both of its arrays")
+	}
+	return d, nil
+}
+
+// spans appends the memory of the call. The answers are read only.
+func (d *derivation) spans(list []span, answers *batch.Results) []span {
+	first := len(list)
+	list = spansOf(list, answers)
+	for i := first; i < len(list); i++ {
+		list[i].written = false
+	}
+	list = append(list, spanOf("cotangents", d.cotangents, false), spanOf("gradients", d.gradients, true),
+		spanOf("twists", d.twists, false), spanOf("tangents", d.tangents, true))
+	return spansOf(list, d.smoothness)
+}
+
+// work is the number of rows of a query that n rows may take as long as.
+func (d *derivation) work(lib *batch.Library, n int) int {
+	each := 1
+	if d.pass.Mode == batch.ZerothDerivative {
+		each = max(d.pass.Samples, 50)
+	}
+	return work(lib, int(min(float64(n)*float64(each), math.MaxInt32)))
+}
+
+// run fills the arrays. Each product is a pass of its own.
+func (d *derivation) run(ctx context.Context, of *batch.Job) error {
+	if d.smoothness.Smoothness() != nil {
+		if err := d.pass.Run(ctx, of, d.smoothness); err != nil {
+			return err
+		}
+	}
+	if d.cotangents != nil {
+		if err := d.pass.VJP(ctx, of, d.cotangents, d.gradients); err != nil {
+			return err
+		}
+	}
+	if d.twists != nil {
+		return d.pass.JVP(ctx, of, d.twists, d.tangents)
+	}
+	return nil
+}

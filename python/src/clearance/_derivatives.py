@@ -1,0 +1,217 @@
+"""Derivatives of answers with respect to the poses: products, and the chain rule to positions and quaternions.
+
+The answers of a row are ten numbers: distance, normal, witness_a, witness_b. Twelve numbers are the twists of both
+bodies: velocity of the position and angular velocity of A, then of B, in world axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+
+from . import _jobs
+from . import _native as nat
+from ._arrays import Array, address, host, take
+from ._errors import ClosedError, OptionError
+from ._gradient import NEEDED, quaternion_gradient, quaternion_velocity
+from ._options import check_names, names_of, one_of
+from ._result import PENETRATING, Poses, Tangent, native_results, to_torch
+
+if TYPE_CHECKING:
+    from ._engine import Engine
+
+ANSWER: Final = 10
+TWIST: Final = 12
+
+# The columns of the products, and where their numbers are among those of an answer.
+PARTS: Final = (("distance", 0, 1), ("normal", 1, 4), ("witness_a", 4, 7), ("witness_b", 7, 10))
+# The columns that derivatives are taken of.
+KEPT: Final = (*NEEDED, "status")
+
+_OPTIONS: Final = ("derivative", "epsilon", "samples", "rings", "seed")
+_POSES: Final = ("pos_a", "quat_a", "pos_b", "quat_b")
+_TAILS: Final = (3, 4, 3, 4)
+
+
+def with_needed(query: str, n: nat.Native, columns: Iterable[str] | None) -> list[str]:
+    """The columns of a query, and those that derivatives need."""
+    about = n.queries.get(query)
+    if about is not None and not {*NEEDED} <= {*about["available"]}:
+        raise OptionError(f"grad: the query {query} has no derivatives")
+    chosen = names_of(columns) if columns is not None else [c for c in about["columns"] if c != "bits"] if about else []
+    return list(dict.fromkeys((*chosen, *KEPT, "smoothness")))
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """Pairs with their answers, which derivatives are taken of. Nobody else has the arrays."""
+
+    engine: Engine
+    query: nat.Query
+    arrays: tuple[Array, ...]  # a, b, pos_a, pos_b, quat_a, quat_b; "wxyz"
+    columns: dict[str, Array]
+    order: str  # of the quaternions of the query
+    shapes: tuple[tuple[int, ...], ...]  # of pos_a, quat_a, pos_b, quat_b as they were given
+    device: Any  # of PyTorch, None for NumPy
+
+    @staticmethod
+    def of(
+        engine: Engine,
+        query: nat.Query,
+        arrays: Iterable[Array],
+        columns: Mapping[str, Array],
+        order: str,
+        shapes: tuple[tuple[int, ...], ...],
+        device: Any,
+    ) -> Answered:
+        """The pairs of a query and the columns that derivatives need, copied, since callers may change both."""
+        own, kept = own_query(engine, query, columns), {name: columns[name].copy() for name in KEPT}
+        return Answered(engine, own, tuple(x.copy() for x in arrays), kept, order, shapes, device)
+
+    @property
+    def rows(self) -> int:
+        return len(self.arrays[0])
+
+    def smoothness(self) -> Array:
+        """The codes of the smoothness of the derivatives, uint8, of each row."""
+        out = np.zeros(self.rows, np.uint8)
+        self.run({}, smoothness=out)
+        return out.reshape(self.lead)
+
+    @property
+    def lead(self) -> tuple[int, ...]:
+        """The axes of the rows as the caller has them."""
+        return (self.rows,)
+
+    def vjp(self, cotangents: tuple[Any, ...], wrt: str, options: Mapping[str, Any]) -> Any:
+        """See :meth:`Result.vjp`."""
+        twists = self.gradient(self.cotangents(cotangents), options)
+        if self.wants(wrt) == "twists":
+            return self._like(twists)
+        return Poses(*map(self._like, self.to_poses(twists)))
+
+    def wants(self, wrt: str) -> str:
+        """What a gradient is with respect to, which the query must have."""
+        if one_of("wrt", wrt, ["twists", "poses"]) == "poses" and self.order == "matrix":
+            raise OptionError('quat: "matrix" has no free entries to differentiate by; want twists, or quaternions')
+        return wrt
+
+    def cotangents(self, given: tuple[Any, ...]) -> Array:
+        """Cotangents [N,10] of those of the four columns, at least one."""
+        if all(c is None for c in given):
+            raise OptionError("vjp: no cotangent; want distance, normal, witness_a or witness_b")
+        numbers = np.zeros((self.rows, ANSWER))
+        for (name, first, last), value in zip(PARTS, given, strict=True):
+            if value is not None:
+                tail = () if last - first == 1 else (3,)
+                numbers[:, first:last] = self._rows(name, value, tail).reshape(self.rows, last - first)
+        return numbers
+
+    def gradient(self, cotangents: Array, options: Mapping[str, Any]) -> Array:
+        """The gradient with respect to the twists [N,12], of cotangents [N,10], which it may change."""
+        # A row without an answer has no gradient, whatever its cotangent is: NaN, if a loss took in its distance.
+        cotangents[self.columns["status"] > PENETRATING] = 0
+        twists = np.zeros((self.rows, TWIST))
+        self.run(options, cotangents=cotangents, gradients=twists)
+        return twists
+
+    def to_poses(self, twists: Array) -> list[Array]:
+        """Gradients with respect to the poses, in the form of the query, of those with respect to the twists."""
+        parts = []
+        for first, at in ((0, 4), (6, 5)):
+            parts += [twists[:, first : first + 3], self._rotation(twists[:, first + 3 : first + 6], self.arrays[at])]
+        # The gradient of one pose that all rows have is the sum over the rows.
+        return [p.sum(axis=0) if len(s) == 1 else p for p, s in zip(parts, self.shapes, strict=True)]
+
+    def _rotation(self, spin: Array, q: Array) -> Array:
+        good = np.isfinite(q).all(axis=1) & q.any(axis=1)  # rows with another quaternion are invalid
+        gradient = np.zeros_like(q)
+        gradient[good] = quaternion_gradient(spin[good], q[good], "wxyz")
+        return gradient if self.order == "wxyz" else gradient[:, [1, 2, 3, 0]]
+
+    def jvp(self, twists: Any, changes: tuple[Any, ...], options: Mapping[str, Any]) -> Tangent:
+        """See :meth:`Result.jvp`."""
+        if (twists is None) == all(c is None for c in changes):
+            raise OptionError("jvp: want either twists or changes of pos_a, quat_a, pos_b, quat_b")
+        along = np.zeros((self.rows, TWIST))
+        if twists is not None:
+            along[:] = self._rows("twists", twists, (TWIST,))
+        else:
+            self.wants("poses")
+            for k, value in enumerate(changes):
+                if value is None:
+                    continue
+                change = self._rows(_POSES[k], value, (_TAILS[k],))
+                if k % 2:
+                    ordered = change if self.order == "wxyz" else change[:, [3, 0, 1, 2]]
+                    change = quaternion_velocity(ordered, self.arrays[4 + k // 2])
+                along[:, 3 * k : 3 * k + 3] = change
+        return self.tangent(along, options)
+
+    def tangent(self, twists: Array, options: Mapping[str, Any]) -> Tangent:
+        """The derivative of the answers along twists [N,12]."""
+        tangents = np.zeros((self.rows, ANSWER))
+        self.run(options, twists=np.ascontiguousarray(twists), tangents=tangents)
+        value, *vectors = (tangents[:, i:j].copy() for _, i, j in PARTS)
+        return Tangent(self._like(value.reshape(self.lead)), *(self._like(v.reshape(*self.lead, 3)) for v in vectors))
+
+    def run(self, options: Mapping[str, Any], **arrays: Array) -> None:
+        """Fill the arrays of a call of the C interface, by their names there."""
+        engine = self.engine
+        n = engine._native
+        nat.check_fork()
+        if not engine._number:
+            raise ClosedError("the engine is closed, which derivatives need")
+        query = self._with(options)
+        record = nat.Derivatives(self.rows, 0, engine._workers)
+        for name, array in arrays.items():
+            setattr(record, name, address(array))
+        pairs = nat.Pairs(self.rows, *map(address, self.arrays), None)
+        results = native_results(self.rows, self.columns)
+
+        def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
+            code = n.derive(engine._number, query, pairs, results, record, ms, job, report, error)
+            return cast(int, code)
+
+        _jobs.run(submit, (self, arrays, query, record, pairs, results))
+
+    def _with(self, options: Mapping[str, Any]) -> nat.Query:
+        """The query with options of derivatives in place of its own."""
+        given = {name: value for name, value in options.items() if value is not None}
+        check_names("derivatives", given, _OPTIONS)
+        if not given:
+            return self.query
+        q = copied(self.query)
+        now: list[Any] = [self.engine._native.derivatives[q.derivative], q.epsilon or None, q.samples or None]
+        now += [q.rings or None, q.seed]
+        self.engine._derivative(q, *(given.get(name, value) for name, value in zip(_OPTIONS, now, strict=True)))
+        return q
+
+    def _rows(self, name: str, value: Any, tail: tuple[int, ...]) -> Array:
+        array, lead = host(name, value, True), self.lead
+        if array.ndim == len(tail):
+            array = np.broadcast_to(array, (*lead, *array.shape))
+        return take(name, array, np.float64, (*lead[1:], *tail), lead[0], True)
+
+    def _like(self, array: Array) -> Any:
+        return array if self.device is None else to_torch(array, self.device)
+
+
+def copied(query: nat.Query) -> nat.Query:
+    """A query of the same library, which lives as long as its handle."""
+    q = nat.Query.from_buffer_copy(query)
+    q.handle = query.handle
+    return q
+
+
+def own_query(engine: Engine, query: nat.Query, columns: Iterable[str]) -> nat.Query:
+    """The query of the answers that derivatives are taken of, which must have the columns that they need."""
+    missing = [name for name in KEPT if name not in columns]
+    if missing:
+        raise OptionError(f"grad: the answers lack the columns {', '.join(missing)}; ask for them")
+    q = copied(query)
+    q.columns = engine._native.column_set(list(KEPT))
+    return q

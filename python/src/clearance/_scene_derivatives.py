@@ -1,0 +1,173 @@
+"""Derivatives of the rows of rollouts with respect to the poses of the bodies in each world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _native as nat
+from ._arrays import Array, host, take
+from ._bodies import Body
+from ._derivatives import KEPT, PARTS, Answered, own_query
+from ._errors import OptionError
+from ._kinematics import product, rotated
+from ._motion import Motion
+from ._result import UNDECIDED, Tangent, host_array
+
+if TYPE_CHECKING:
+    from ._engine import Engine
+    from ._result import SceneResult
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Which bodies the rows of a step are about."""
+
+    lead: tuple[int, ...]  # of the rows R: [W,P], [W] or [N]
+    world: Array  # [R]
+    places: Array  # [R,2], -1 if that is not known
+    shapes: Array  # [R,2] the shapes that attain the answer, -1 if none was solved
+    local: Array  # [R,2,7] their poses in the frames of the bodies
+
+
+def of_shapes(worlds: int, shapes: Array, first: Array, second: Array) -> Rows:
+    """The rows of a rollout of shapes."""
+    places = np.tile(np.stack([first, second], axis=1), (worlds, 1))
+    count = len(places)
+    local = np.tile(np.array([0, 0, 0, 1.0, 0, 0, 0]), (count, 2, 1))
+    world = np.repeat(np.arange(worlds), len(first))
+    return Rows((worlds, len(first)), world, places, shapes[places], local)
+
+
+def of_scene(result: SceneResult, bodies: Sequence[Body], worlds: int) -> Rows:
+    """The rows of a rollout of a scene, of its bodies."""
+    asked = result._asked
+    lead = tuple(result.status.shape)
+    if result.body_a is not None:
+        places = np.stack([host_array(result.body_a), host_array(result.body_b)], axis=-1).reshape(-1, 2)
+        world = np.arange(worlds) if result.offsets is None else host_array(result.world)
+    elif result.pair is not None:
+        pair = host_array(result.pair)
+        places = np.full((len(pair), 2), -1)
+        places[pair >= 0] = asked.pairs[pair[pair >= 0]]
+        world = np.arange(worlds)
+    else:
+        places = np.tile(asked.pairs, (worlds, 1))
+        world = np.repeat(np.arange(worlds), len(asked.pairs))
+    parts = [p for b in bodies for p in b.parts]
+    starts = np.concatenate([[0], np.cumsum([len(b.parts) for b in bodies])]).astype(np.int64)
+    own = np.stack([host_array(result.part_a), host_array(result.part_b)], axis=-1).reshape(-1, 2)
+    known: Array = np.all((places >= 0) & (own >= 0), axis=1)
+    body = np.full(places.shape, -1)
+    for side in (0, 1):
+        at = places[known, side]
+        body[known, side] = asked.bodies[at] if asked.bodies.ndim == 1 else asked.bodies[world[known], at]
+    known &= np.all(body >= 0, axis=1)
+    shapes = np.full(places.shape, -1)
+    local = np.tile(np.array([0, 0, 0, 1.0, 0, 0, 0]), (len(places), 2, 1))
+    if known.any():
+        which = starts[body[known]] + own[known]
+        shapes[known] = np.array([p.shape for p in parts])[which]
+        local[known] = np.array([[*p.position, *p.rotation] for p in parts], np.float64)[which]
+    return Rows(lead, world, places, shapes, local)
+
+
+def solved(about: Rows) -> Array:
+    """The rows [R] whose answer is that of two shapes."""
+    known: Array = np.all(about.shapes >= 0, axis=1)
+    return known
+
+
+@dataclass(frozen=True, eq=False)
+class SceneAnswered(Answered):
+    """The rows of a step with their answers."""
+
+    about: Rows
+    poses: Array  # [W,M,7], "wxyz"
+    at: Array  # [R,2,3], positions of the parts relative to their bodies, world axes
+
+    @staticmethod
+    def step(
+        engine: Engine,
+        query: nat.Query,
+        poses: Array,
+        about: Rows,
+        columns: Mapping[str, Array],
+        order: str,
+        device: Any,
+    ) -> SceneAnswered:
+        """The rows of a step. Arrays are copied: those of callers change, and columns are theirs if they gave them."""
+        own = own_query(engine, query, columns)
+        poses = poses.copy()
+        known = solved(about)
+        places = np.where(known[:, None], about.places, 0)
+        bodies = poses[about.world[:, None], places]  # [R,2,7]
+        size = np.linalg.norm(bodies[..., 3:], axis=-1, keepdims=True)
+        rotation = np.divide(bodies[..., 3:], size, out=np.full(bodies[..., 3:].shape, np.nan), where=size > 0)
+        local = about.local
+        at = rotated(rotation, local[..., :3])
+        parts = bodies[..., :3] + at, product(rotation, local[..., 3:])
+        shapes = np.where(known[:, None], about.shapes, 0).astype(np.int32)
+        arrays = [shapes[:, 0], shapes[:, 1], parts[0][:, 0], parts[0][:, 1], parts[1][:, 0], parts[1][:, 1]]
+        flat = {k: columns[k].reshape(len(known), *columns[k].shape[len(about.lead) :]).copy() for k in KEPT}
+        flat["status"][~known] = UNDECIDED
+        contiguous = tuple(map(np.ascontiguousarray, arrays))
+        return SceneAnswered(engine, own, contiguous, flat, order, (), device, about, poses, at)
+
+    @property
+    def lead(self) -> tuple[int, ...]:
+        return self.about.lead
+
+    def by_row(self, cotangents: Array, options: Mapping[str, Any]) -> Array:
+        """Gradients of rows [R,2,6] with respect to the twists of their bodies, of cotangents [R,10]."""
+        twists = self.gradient(cotangents, options).reshape(-1, 2, 6)
+        # A part moves with v + ω×at.
+        twists[..., 3:] += np.cross(np.nan_to_num(self.at), twists[..., :3])
+        return twists
+
+    def to_bodies(self, twists: Array) -> Array:
+        """Gradients of rows [R,2,6] added by their bodies, in the order of the rows: [W,M,6]."""
+        total = np.zeros((*self.poses.shape[:2], 6))
+        known = solved(self.about)
+        world = np.repeat(self.about.world[known], 2)
+        np.add.at(total, (world, self.about.places[known].ravel()), twists[known].reshape(-1, 6))
+        return total
+
+    def vjp(self, cotangents: tuple[Any, ...], wrt: str, options: Mapping[str, Any]) -> Any:
+        twists = self.to_bodies(self.by_row(self.cotangents(cotangents), options))
+        if self.wants(wrt) == "twists":
+            return self._like(twists)
+        q = self.poses[..., 3:].reshape(-1, 4)
+        rotation = self._rotation(twists[..., 3:].reshape(-1, 3), q).reshape(*twists.shape[:2], 4)
+        return self._like(np.concatenate([twists[..., :3], rotation], axis=-1))
+
+    def jvp(self, twists: Any, changes: tuple[Any, ...], options: Mapping[str, Any]) -> Tangent:
+        if twists is None or any(c is not None for c in changes):
+            raise OptionError("jvp: rollouts want the twists [W,M,6] of the bodies")
+        worlds, places = self.poses.shape[:2]
+        given = take("twists", host("twists", twists, True), np.float64, (places, 6), worlds, True)
+        known = solved(self.about)
+        along = given[self.about.world[:, None], np.where(known[:, None], self.about.places, 0)].copy()
+        along[..., :3] += np.cross(along[..., 3:], np.nan_to_num(self.at))
+        along[~known] = 0
+        return self.tangent(along.reshape(-1, 12), options)
+
+    def ones(self) -> Array:
+        """The cotangents [R,10] of the distance of each row."""
+        given = np.zeros((self.rows, PARTS[-1][2]))
+        given[:, 0] = 1
+        return given
+
+
+def by_coordinates(result: SceneResult, motion: Motion, options: Mapping[str, Any]) -> Array:
+    """The gradients of the distances of the rows of a step with respect to the coordinates of each world: [...,C]."""
+    answered: SceneAnswered = result._answered
+    about = answered.about
+    twists = answered.by_row(answered.ones(), options)
+    known = solved(about)
+    places = np.where(known[:, None], about.places, 0)
+    origins = np.nan_to_num(answered.poses[about.world[:, None], places, :3])
+    return motion.rows(twists, origins, about.world, places).reshape(*about.lead, motion.coordinates)

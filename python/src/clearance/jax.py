@@ -1,0 +1,198 @@
+"""Answers of pairs as functions of JAX, differentiable in the poses, under jit, vmap and grad.
+
+import clearance as cl
+from clearance.jax import distance
+
+@jax.jit
+def loss(pos_a):
+    d = distance(engine, lib, a, b, pos_a, quat_a, pos_b, quat_b, quat="wxyz")
+    return ((d - 0.1) ** 2).sum()
+
+jax.grad(loss)(pos_a)
+
+The engine runs on the host: JAX calls it back with the poses (``jax.pure_callback``), in batches under ``vmap``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Unpack
+
+import numpy as np
+
+from ._arrays import Array
+from ._derivatives import PARTS, Answered
+from ._engine import Engine
+from ._errors import OptionError
+from ._library import Library
+from ._options import DerivativeOptions, DistanceOptions, Order, check_names
+
+try:
+    jax: Any = importlib.import_module("jax")
+except ImportError as e:
+    raise ImportError("clearance.jax needs JAX: pip install jax") from e
+
+jnp: Final[Any] = jax.numpy
+
+_NAMES: Final = ("a", "b", "pos_a", "quat_a", "pos_b", "quat_b")
+_TAILS: Final[tuple[tuple[int, ...], ...]] = ((), (), (3,), (4,), (3,), (4,))
+_OPTIONS: Final = ("max_distance", "method", "precision", "tolerance", "max_iterations")
+
+
+class Answers(NamedTuple):
+    """The answers of pairs, of leading axes [...]: four that are differentiable in the poses, and two codes."""
+
+    distance: Any  # [...]
+    normal: Any  # [...,3]
+    witness_a: Any  # [...,3]
+    witness_b: Any  # [...,3]
+    status: Any  # uint8 [...], as cl.SEPARATED
+    smoothness: Any  # uint8 [...], as the column of cl.Result
+
+
+def distance(
+    engine: Engine,
+    library: Library,
+    a: Any,
+    b: Any,
+    pos_a: Any,
+    quat_a: Any,
+    pos_b: Any,
+    quat_b: Any,
+    *,
+    quat: Order,
+    derivative: DerivativeOptions | None = None,
+    **options: Unpack[DistanceOptions],
+) -> Any:
+    """The signed distances of pairs, differentiable in the poses.
+
+    a, b: integers [...]; positions [...,3]; quaternions [...,4], which need not be unit. Leading axes are broadcast
+    against each other; there may be none, for ``vmap``. The type of the answers is that of the poses, float32 unless
+    JAX has 64 bits enabled; the engine computes with ``precision`` "double" unless said otherwise. Further options are
+    ``max_distance``, ``method``, ``tolerance`` and ``max_iterations`` of :meth:`Engine.distance`; ``derivative`` are
+    the options of :meth:`Result.vjp`. Rows without an answer are NaN with a zero gradient. There is no second
+    derivative and no forward mode, which JAX refuses.
+    """
+    return answers(
+        engine, library, a, b, pos_a, quat_a, pos_b, quat_b, quat=quat, derivative=derivative, **options
+    ).distance  # fmt: skip
+
+
+def answers(
+    engine: Engine,
+    library: Library,
+    a: Any,
+    b: Any,
+    pos_a: Any,
+    quat_a: Any,
+    pos_b: Any,
+    quat_b: Any,
+    *,
+    quat: Order,
+    derivative: DerivativeOptions | None = None,
+    **options: Unpack[DistanceOptions],
+) -> Answers:
+    """Distances, normals and witnesses of pairs, differentiable in the poses. See :func:`distance`."""
+    if quat not in ("wxyz", "xyzw"):
+        raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw": rotation matrices have no free entries')
+    check_names("clearance.jax", options, _OPTIONS)
+    values = [jnp.asarray(x) for x in (a, b, pos_a, quat_a, pos_b, quat_b)]
+    for name, value, tail in zip(_NAMES, values, _TAILS, strict=True):
+        if value.ndim < len(tail) or value.shape[value.ndim - len(tail) :] != tail:
+            raise OptionError(f"{name}: has the shape {list(value.shape)}, want [..., {tail[0] if tail else ''}]")
+        if not tail and not jnp.issubdtype(value.dtype, jnp.integer):
+            raise OptionError(f"{name}: is {value.dtype}, want integers")
+    lead = jnp.broadcast_shapes(*(v.shape[: v.ndim - len(t)] for v, t in zip(values, _TAILS, strict=True)))
+    real = jnp.promote_types(jnp.result_type(*values[2:]), jnp.float32)
+    full = [jnp.broadcast_to(v, (*lead, *t)) for v, t in zip(values, _TAILS, strict=True)]
+    full = [v.astype(jnp.int32 if i < 2 else real) for i, v in enumerate(full)]
+    call = _Call(engine, library, quat, {"precision": "double", **options}, dict(derivative or {}))
+    answered: Answers = _solve(call, *full)
+    return answered
+
+
+@dataclass(frozen=True, eq=False)
+class _Call:
+    """What of a call is no array of JAX."""
+
+    engine: Engine
+    library: Library
+    order: str
+    options: dict[str, Any]
+    derivative: dict[str, Any]
+
+    def forward(self, *args: Any) -> tuple[Array, ...]:
+        """Distance, normal, witness_a, witness_b, status, smoothness and gap, in the host's memory."""
+        lead, rows, real = _rows_of(args)
+        order: Any = self.order
+        r = self.engine.distance(self.library, *rows, quat=order, grad=True, **self.derivative, **self.options)
+        reals = tuple(np.asarray(getattr(r, name), real).reshape(*lead, *_width(i, j)) for name, i, j in PARTS)
+        return (*reals, r.status.reshape(lead), r.smoothness.reshape(lead), r.gap.astype(real).reshape(lead))
+
+    def backward(self, *args: Any) -> tuple[Array, ...]:
+        """Gradients with respect to the four arrays of poses."""
+        lead, rows, real = _rows_of(args[:6])
+        n = len(rows[0])
+        saved, cotangents = args[6:12], args[12:]
+        a, b, pos_a, quat_a, pos_b, quat_b = rows
+        if self.order == "xyzw":
+            quat_a, quat_b = quat_a[:, [3, 0, 1, 2]], quat_b[:, [3, 0, 1, 2]]
+        columns: dict[str, Array] = {
+            name: np.ascontiguousarray(np.asarray(saved[k], np.float64).reshape(n, *_width(i, j)))
+            for k, (name, i, j) in enumerate(PARTS)
+        }
+        columns["status"] = np.ascontiguousarray(np.asarray(saved[4]).reshape(n))
+        columns["gap"] = np.ascontiguousarray(np.asarray(saved[5], np.float32).reshape(n))
+        limit = self.options.get("max_distance")
+        query = self.engine._query("distance", self.library, list(columns), limit, "auto", "double", None, None)
+        arrays = tuple(map(np.ascontiguousarray, (a, b, pos_a, pos_b, quat_a, quat_b)))
+        shapes = tuple(x.shape for x in (pos_a, quat_a, pos_b, quat_b))
+        answered = Answered(self.engine, query, arrays, columns, self.order, shapes, None)
+        given = np.concatenate([np.asarray(c, np.float64).reshape(n, -1) for c in cotangents], axis=1)
+        parts = answered.to_poses(answered.gradient(given, self.derivative))
+        return tuple(p.astype(real).reshape(*lead, p.shape[-1]) for p in parts)
+
+
+def _width(first: int, last: int) -> tuple[int, ...]:
+    return () if last - first == 1 else (last - first,)
+
+
+def _rows_of(args: Any) -> tuple[tuple[int, ...], list[Array], Any]:
+    """The leading axes of the six arrays, their rows in the types of the engine, and the type of the poses."""
+    arrays = [np.asarray(x) for x in args]
+    rows = [
+        np.ascontiguousarray(x.reshape(-1, *tail), np.float64 if tail else np.int32)
+        for x, tail in zip(arrays, _TAILS, strict=True)
+    ]
+    return arrays[0].shape, rows, arrays[2].dtype
+
+
+def _solve_all(call: _Call, *args: Any) -> tuple[Any, ...]:
+    lead, real = args[0].shape, args[2].dtype
+    shapes = [((*lead, *_width(i, j)), real) for _, i, j in PARTS]
+    shapes += [(lead, jnp.uint8), (lead, jnp.uint8), (lead, real)]
+    outputs = tuple(jax.ShapeDtypeStruct(*s) for s in shapes)
+    results: tuple[Any, ...] = jax.pure_callback(call.forward, outputs, *args, vmap_method="broadcast_all")
+    return results
+
+
+def _plain(call: _Call, *args: Any) -> Answers:
+    return Answers(*_solve_all(call, *args)[:6])
+
+
+def _forward(call: _Call, *args: Any) -> tuple[Answers, Any]:
+    *out, gap = _solve_all(call, *args)
+    return Answers(*out), (args, (*out[:5], gap))
+
+
+def _backward(call: _Call, saved: Any, cotangents: Any) -> tuple[Any, ...]:
+    args, out = saved
+    shapes = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in args[2:])
+    given = (*args, *out, *cotangents[:4])
+    gradients = jax.pure_callback(call.backward, shapes, *given, vmap_method="broadcast_all")
+    return (None, None, *gradients)
+
+
+_solve: Final[Any] = jax.custom_vjp(_plain, nondiff_argnums=(0,))
+_solve.defvjp(_forward, _backward)

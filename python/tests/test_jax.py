@@ -1,0 +1,163 @@
+"""clearance.jax: under jit, vmap and grad; against differences; with 32 bits; what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Pairs
+from test_gradient import smooth
+
+import clearance as cl
+
+jax: Any = pytest.importorskip("jax", reason="JAX is not installed: pip install jax to run these tests")
+
+from clearance.jax import answers, distance  # noqa: E402
+
+NAMES = ("pos_a", "quat_a", "pos_b", "quat_b")
+
+
+@pytest.fixture
+def bits64() -> Iterator[None]:
+    """64 bits, which JAX has disabled by default."""
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", False)
+
+
+def poses(p: Pairs) -> tuple[Any, ...]:
+    return tuple(getattr(p, name) for name in NAMES)
+
+
+def weighted(engine: cl.Engine, p: Pairs, order: Any = "wxyz") -> Any:
+    """A scalar of all ten numbers of the answers, as a function of the poses."""
+    rng = np.random.default_rng(4)
+    c = [rng.normal(size=s) for s in ((len(p.a),), *[(len(p.a), 3)] * 3)]
+
+    def loss(*x: Any) -> Any:
+        r = answers(engine, p.library, p.a, p.b, *x, quat=order)
+        return sum((w * part).sum() for w, part in zip(c, r[:4], strict=True))
+
+    return loss, c
+
+
+@pytest.mark.parametrize("order", ["wxyz", "xyzw"])
+def test_grad_under_jit(engine: cl.Engine, bits64: None, order: Any) -> None:
+    """The gradients under jit are those of Result.vjp, bit for bit, and agree with differences."""
+    p = Pairs(smooth(), 20, spread=1.0)
+    loss, c = weighted(engine, p, order)
+    gradients = jax.jit(jax.grad(loss, argnums=(0, 1, 2, 3)))(*poses(p))
+    r = engine.distance(*p.arrays(), quat=order, precision="double", grad=True)
+    want = r.vjp(distance=c[0], normal=c[1], witness_a=c[2], witness_b=c[3], wrt="poses")
+    for got, w in zip(gradients, want, strict=True):
+        assert got.dtype == np.float64
+        np.testing.assert_array_equal(got, w)
+    from jax.test_util import check_grads
+
+    check_grads(jax.jit(loss), poses(p), order=1, modes=("rev",), eps=1e-5, atol=1e-4, rtol=1e-4)
+
+
+def test_values(engine: cl.Engine, bits64: None) -> None:
+    """The values under jit are those of the engine, with statuses and smoothness."""
+    p = Pairs(smooth(), 30)
+    p.quat_a[3] = 0
+    r = engine.distance(*p.arrays(), quat="wxyz", precision="double", grad=True)
+    got = jax.jit(lambda *x: answers(engine, p.library, p.a, p.b, *x, quat="wxyz"))(*poses(p))
+    for name in ("distance", "normal", "witness_a", "witness_b", "status", "smoothness"):
+        np.testing.assert_array_equal(getattr(got, name), getattr(r, name))
+    assert got.status[3] == cl.INVALID and got.smoothness[3] == 0
+
+
+def test_vmap(engine: cl.Engine, bits64: None) -> None:
+    """A function of one pair under vmap is the call of all pairs, and its gradient too; nested, in one call back."""
+    p = Pairs(smooth(), 12, spread=1.0)
+
+    def one(a: Any, b: Any, *x: Any) -> Any:
+        return distance(engine, p.library, a, b, *x, quat="wxyz")
+
+    everything = (p.a, p.b, *poses(p))
+    whole = distance(engine, p.library, *everything, quat="wxyz")
+    np.testing.assert_array_equal(jax.vmap(one)(*everything), whole)
+    each = jax.jit(jax.vmap(jax.grad(one, argnums=(2, 3, 4, 5))))(*everything)
+    total = jax.grad(lambda *x: one(p.a, p.b, *x).sum(), argnums=(0, 1, 2, 3))(*poses(p))
+    for got, want in zip(each, total, strict=True):
+        np.testing.assert_array_equal(got, want)
+    # A grid of 12 shapes by 3 places, of which one argument has the outer axis alone.
+    places = np.stack([p.pos_b[0] + k for k in range(3)])
+    grid = jax.vmap(jax.vmap(one, (None, None, None, None, 0, None)), (0, 0, 0, 0, None, 0))(
+        p.a, p.b, p.pos_a, p.quat_a, places, p.quat_b
+    )
+    assert grid.shape == (12, 3)
+    alone = engine.distance(
+        p.library, p.a[5], p.b[5], p.pos_a[5], p.quat_a[5], places[2], p.quat_b[5], quat="wxyz", precision="double"
+    )
+    np.testing.assert_array_equal(grid[5, 2], alone.distance[0])
+
+
+def test_broadcast(engine: cl.Engine, bits64: None) -> None:
+    """One pose of all rows has the sum of the gradients of the rows."""
+    p = Pairs(smooth(), 9)
+    whole = distance(engine, p.library, p.a, p.b, p.pos_a[0], p.quat_a[0], p.pos_b, p.quat_b, quat="wxyz")
+    assert whole.shape == (9,)
+
+    def total(x: Any) -> Any:
+        return distance(engine, p.library, p.a, p.b, x, p.quat_a[0], p.pos_b, p.quat_b, quat="wxyz").sum()
+
+    tiled = np.tile(p.pos_a[0], (9, 1))
+    np.testing.assert_allclose(jax.grad(total)(p.pos_a[0]), jax.grad(total)(tiled).sum(axis=0), rtol=1e-12)
+
+
+def test_bits32(engine: cl.Engine) -> None:
+    """By default JAX computes with float32, and so do the answers; rows without one have a zero gradient."""
+    p = Pairs(smooth(), 12)
+    p.quat_b[5] = 0
+    x = [v.astype(np.float32) for v in poses(p)]
+
+    def loss(*x: Any) -> Any:
+        return distance(engine, p.library, p.a, p.b, *x, quat="wxyz").sum()
+
+    assert np.isnan(loss(*x))
+    gradients = jax.grad(loss, argnums=(0, 1, 2, 3))(*x)
+    want = engine.distance(*p.arrays(), quat="wxyz", precision="double", grad=True).vjp(distance=1.0, wrt="poses")
+    for got, w in zip(gradients, want, strict=True):
+        assert got.dtype == np.float32 and np.isfinite(got).all() and not got[5].any()
+        np.testing.assert_allclose(got, w, atol=1e-5)
+
+
+def test_refused(engine: cl.Engine) -> None:
+    p = Pairs(smooth(), 3)
+    for change, words in (
+        ({"quat": "matrix"}, "matrices"),
+        ({"out": {}}, "out"),
+        ({"columns": ["distance"]}, "columns"),
+        ({"derivative": {"derivative": "newton"}}, "gumbel"),
+    ):
+        options: Any = {"quat": "wxyz", **change}
+        with pytest.raises(Exception, match=words):
+            jax.grad(lambda x, o=options: distance(engine, p.library, p.a, p.b, x, *poses(p)[1:], **o).sum())(p.pos_a)
+    with pytest.raises(cl.OptionError, match="pos_b"):
+        distance(engine, p.library, p.a, p.b, p.pos_a, p.quat_a, p.pos_b[:, :2], p.quat_b, quat="wxyz")
+    with pytest.raises(cl.OptionError, match="integers"):
+        distance(engine, p.library, p.pos_a[:, 0], p.b, *poses(p), quat="wxyz")
+    with pytest.raises(TypeError, match="forward-mode"):
+        jax.jvp(lambda x: distance(engine, p.library, p.a, p.b, x, *poses(p)[1:], quat="wxyz"), [p.pos_a], [p.pos_a])
+
+
+def test_descent(engine: cl.Engine) -> None:
+    """Gradient descent under jit brings an ellipsoid to a distance of 0.1 from each of 20 others."""
+    p = Pairs(smooth(), 20)
+
+    def step(x: Any) -> Any:
+        def loss(x: Any) -> Any:
+            d = distance(engine, p.library, p.a, p.b, x, p.quat_a, p.pos_b, p.quat_b, quat="wxyz")
+            return ((d - 0.1) ** 2).sum()
+
+        value, gradient = jax.value_and_grad(loss)(x)
+        return x - 0.4 * gradient, value
+
+    x, compiled = p.pos_a, jax.jit(step)
+    for _ in range(40):
+        x, value = compiled(x)
+    assert float(value) < 1e-8

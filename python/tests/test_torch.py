@@ -1,0 +1,105 @@
+"""clearance.torch: gradcheck in double precision, rows without an answer, second derivatives refused by name."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Pairs
+from test_gradient import smooth
+
+import clearance as cl
+
+if importlib.util.find_spec("torch") is None:
+    pytest.skip("PyTorch is not installed: CLEARANCE_TESTS=all make python installs it", allow_module_level=True)
+
+from clearance.torch import answers, distance
+
+torch: Any = pytest.importorskip("torch")
+
+
+def call(engine: cl.Engine, p: Pairs, *tensors: Any, **options: Any) -> Any:
+    return distance(engine, p.library, p.a, p.b, *tensors, quat="wxyz", **options)
+
+
+def poses(p: Pairs) -> list[Any]:
+    return [torch.tensor(x, requires_grad=True) for x in (p.pos_a, p.quat_a, p.pos_b, p.quat_b)]
+
+
+def test_gradcheck_of_distances(engine: cl.Engine) -> None:
+    """In double precision, also of an argument of all rows."""
+    p = Pairs(smooth(), 12, spread=1.0)
+    tensors = poses(p)
+    assert torch.autograd.gradcheck(lambda *x: call(engine, p, *x)[0], tensors, eps=1e-5, atol=1e-5)
+    value, result = call(engine, p, *tensors, columns=["method"])
+    assert value.dtype == torch.float64 and result.method is not None and not result.normal.requires_grad
+    assert (result.smoothness == 1).all()
+    one = torch.tensor(p.pos_a[0], requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: call(engine, p, x, *tensors[1:])[0].sum(), [one], eps=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("order", ["wxyz", "xyzw"])
+def test_gradcheck_of_answers(engine: cl.Engine, order: Any) -> None:
+    """Normals and witnesses are differentiable as well, in both orders of quaternions."""
+    p = Pairs(smooth(), 6, spread=1.0)
+
+    def all_of(*x: Any) -> Any:
+        return answers(engine, p.library, p.a, p.b, *x, quat=order)[:4]
+
+    assert torch.autograd.gradcheck(all_of, poses(p), eps=1e-5, atol=2e-5)
+
+
+def test_smoothed(engine: cl.Engine) -> None:
+    """The options of a derivative are those of Result.vjp."""
+    lib = cl.Library()
+    lib.box([0.5, 0.6, 0.7])
+    p = Pairs(lib, 6)
+    tensors = poses(p)
+    r = answers(engine, lib, p.a, p.b, *tensors, quat="wxyz", derivative="gumbel", epsilon=0.05)
+    r.witness_a.sum().backward()
+    want = r.result.vjp(witness_a=np.ones(3), wrt="poses")
+    assert torch.equal(tensors[0].grad, want.pos_a)
+    assert not torch.equal(tensors[0].grad, r.result.vjp(witness_a=np.ones(3), wrt="poses", derivative="exact").pos_a)
+
+
+def test_second_derivatives(engine: cl.Engine) -> None:
+    """There are none: gradgradcheck is refused by name."""
+    p = Pairs(smooth(), 3, spread=1.0)
+    tensors = poses(p)
+    with pytest.raises(cl.OptionError, match=r"second derivatives.*gradgradcheck"):
+        torch.autograd.gradgradcheck(lambda *x: call(engine, p, *x)[0], tensors)
+    first = torch.autograd.grad(call(engine, p, *tensors)[0].sum(), tensors[0], create_graph=True)[0]
+    with pytest.raises(cl.OptionError, match="second derivatives"):
+        torch.autograd.grad(first.sum(), tensors[0])
+
+
+def test_rows(engine: cl.Engine) -> None:
+    """A row without an answer has a zero gradient, single precision gives float32, mistakes are refused."""
+    p = Pairs(smooth(), 12)
+    p.quat_b[5] = 0
+    tensors = poses(p)
+    value, _ = call(engine, p, *tensors, precision="single")
+    assert value.dtype == torch.float32 and torch.isnan(value[5])
+    value.sum().backward()
+    for x in tensors:
+        assert torch.isfinite(x.grad).all() and not x.grad[5].any() and x.grad[0].any()
+    with pytest.raises(cl.OptionError, match="out"):
+        call(engine, p, *tensors, out={})
+    with pytest.raises(cl.OptionError, match="matrices"):
+        distance(engine, p.library, p.a, p.b, *tensors, quat="matrix")  # type: ignore[arg-type]
+
+
+def test_descent(engine: cl.Engine) -> None:
+    """An optimizer brings an ellipsoid to a distance of 0.1 from each of 20 others."""
+    p = Pairs(smooth(), 20)
+    pos_a = torch.tensor(p.pos_a, requires_grad=True)
+    optimizer = torch.optim.SGD([pos_a], lr=0.4)
+    for _ in range(60):
+        optimizer.zero_grad()
+        value, _ = call(engine, p, pos_a, p.quat_a, p.pos_b, p.quat_b)
+        loss = ((value - 0.1) ** 2).sum()
+        loss.backward()
+        optimizer.step()
+    assert float(loss.detach()) < 1e-10
