@@ -134,7 +134,7 @@ def test_smoothed(engine: cl.Engine) -> None:
     lib.convex(points / np.linalg.norm(points, axis=1, keepdims=True))
     p = Pairs(lib, 30, spread=3.0)
     r = asked(engine, p)
-    c = {"witness_a": np.ones((30, 3))}
+    c: Any = {"witness_a": np.ones((30, 3))}
     exact, gumbel = r.vjp(**c), r.vjp(**c, derivative="gumbel", epsilon=0.02)
     gauss = [r.vjp(**c, derivative="gaussian", epsilon=0.2, samples=50, seed=s) for s in (1, 1, 2)]
     zeroth = r.vjp(**c, derivative="zeroth", samples=4, seed=1)

