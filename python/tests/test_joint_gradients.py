@@ -95,7 +95,7 @@ def test_mujoco(engine: cl.Engine) -> None:
 
 
 def test_urdf(engine: cl.Engine, arm: Path) -> None:  # noqa: F811
-    """Gradients with respect to joints: those that move, slide and mimic, with a base that is turned."""
+    """Gradients with respect to joints: those that move, slide and mimic, with a base that is rotated."""
     scene = urdf.load(arm, concave="hull", skip_adjacent=False)
     for k, radii in enumerate(([0.1, 0.2, 0.1], [0.2, 0.1, 0.15])):
         scene.add(scene.library.ellipsoid(radii), name=f"obstacle {k}")

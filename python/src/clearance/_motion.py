@@ -64,8 +64,8 @@ class Motion:
 
     def _along(self, force: Array, torque: Array, world: Array | None = None) -> Array:
         axis, anchor = (self.axis, self.anchor) if world is None else (self.axis[world], self.anchor[world])
-        turned = np.sum(axis * (torque - np.cross(anchor, force)), axis=-1)
-        along: Array = np.where(self.slides, np.sum(axis * force, axis=-1), turned)
+        spun = np.sum(axis * (torque - np.cross(anchor, force)), axis=-1)
+        along: Array = np.where(self.slides, np.sum(axis * force, axis=-1), spun)
         return along
 
     def _sum(self, columns: Array) -> Array:
