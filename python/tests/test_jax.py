@@ -132,7 +132,7 @@ def test_refused(engine: cl.Engine) -> None:
         ({"quat": "matrix"}, "matrices"),
         ({"out": {}}, "out"),
         ({"columns": ["distance"]}, "columns"),
-        ({"derivative": {"derivative": "newton"}}, "gumbel"),
+        ({"derivative": "newton"}, "gumbel"),
     ):
         options: Any = {"quat": "wxyz", **change}
         with pytest.raises(Exception, match=words):

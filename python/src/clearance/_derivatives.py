@@ -31,7 +31,7 @@ PARTS: Final = (("distance", 0, 1), ("normal", 1, 4), ("witness_a", 4, 7), ("wit
 # The columns that derivatives are taken of.
 KEPT: Final = (*NEEDED, "status")
 
-_OPTIONS: Final = ("derivative", "epsilon", "samples", "rings", "seed")
+OPTIONS: Final = ("derivative", "epsilon", "samples", "rings", "seed")
 _POSES: Final = ("pos_a", "quat_a", "pos_b", "quat_b")
 _TAILS: Final = (3, 4, 3, 4)
 
@@ -181,13 +181,13 @@ class Answered:
     def _with(self, options: Mapping[str, Any]) -> nat.Query:
         """The query with options of derivatives in place of its own."""
         given = {name: value for name, value in options.items() if value is not None}
-        check_names("derivatives", given, _OPTIONS)
+        check_names("derivatives", given, OPTIONS)
         if not given:
             return self.query
         q = copied(self.query)
         now: list[Any] = [self.engine._native.derivatives[q.derivative], q.epsilon or None, q.samples or None]
         now += [q.rings or None, q.seed]
-        self.engine._derivative(q, *(given.get(name, value) for name, value in zip(_OPTIONS, now, strict=True)))
+        self.engine._derivative(q, *(given.get(name, value) for name, value in zip(OPTIONS, now, strict=True)))
         return q
 
     def _rows(self, name: str, value: Any, tail: tuple[int, ...]) -> Array:

@@ -22,11 +22,11 @@ from typing import Any, Final, NamedTuple, Unpack
 import numpy as np
 
 from ._arrays import Array
-from ._derivatives import PARTS, Answered
+from ._derivatives import OPTIONS, PARTS, Answered
 from ._engine import Engine
 from ._errors import OptionError
 from ._library import Library
-from ._options import DerivativeOptions, DistanceOptions, Order, check_names
+from ._options import DistanceOptions, Order, check_names
 
 try:
     jax: Any = importlib.import_module("jax")
@@ -37,7 +37,7 @@ jnp: Final[Any] = jax.numpy
 
 _NAMES: Final = ("a", "b", "pos_a", "quat_a", "pos_b", "quat_b")
 _TAILS: Final[tuple[tuple[int, ...], ...]] = ((), (), (3,), (4,), (3,), (4,))
-_OPTIONS: Final = ("max_distance", "method", "precision", "tolerance", "max_iterations")
+_KNOWN: Final = ("max_distance", "method", "precision", "tolerance", "max_iterations", *OPTIONS)
 
 
 class Answers(NamedTuple):
@@ -62,7 +62,6 @@ def distance(
     quat_b: Any,
     *,
     quat: Order,
-    derivative: DerivativeOptions | None = None,
     **options: Unpack[DistanceOptions],
 ) -> Any:
     """The signed distances of pairs, differentiable in the poses.
@@ -70,13 +69,11 @@ def distance(
     a, b: integers [...]; positions [...,3]; quaternions [...,4], which need not be unit. Leading axes are broadcast
     against each other; there may be none, for ``vmap``. The type of the answers is that of the poses, float32 unless
     JAX has 64 bits enabled; the engine computes with ``precision`` "double" unless said otherwise. Further options are
-    ``max_distance``, ``method``, ``tolerance`` and ``max_iterations`` of :meth:`Engine.distance`; ``derivative`` are
-    the options of :meth:`Result.vjp`. Rows without an answer are NaN with a zero gradient. There is no second
-    derivative and no forward mode, which JAX refuses.
+    ``max_distance``, ``method``, ``tolerance`` and ``max_iterations`` of :meth:`Engine.distance`, and ``derivative``
+    with its options, which say which gradient is taken. Rows without an answer are NaN with a zero gradient. There is
+    no second derivative and no forward mode, which JAX refuses.
     """
-    return answers(
-        engine, library, a, b, pos_a, quat_a, pos_b, quat_b, quat=quat, derivative=derivative, **options
-    ).distance  # fmt: skip
+    return answers(engine, library, a, b, pos_a, quat_a, pos_b, quat_b, quat=quat, **options).distance
 
 
 def answers(
@@ -90,13 +87,12 @@ def answers(
     quat_b: Any,
     *,
     quat: Order,
-    derivative: DerivativeOptions | None = None,
     **options: Unpack[DistanceOptions],
 ) -> Answers:
     """Distances, normals and witnesses of pairs, differentiable in the poses. See :func:`distance`."""
     if quat not in ("wxyz", "xyzw"):
         raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw": rotation matrices have no free entries')
-    check_names("clearance.jax", options, _OPTIONS)
+    check_names("clearance.jax", options, _KNOWN)
     values = [jnp.asarray(x) for x in (a, b, pos_a, quat_a, pos_b, quat_b)]
     for name, value, tail in zip(_NAMES, values, _TAILS, strict=True):
         if value.ndim < len(tail) or value.shape[value.ndim - len(tail) :] != tail:
@@ -107,7 +103,8 @@ def answers(
     real = jnp.promote_types(jnp.result_type(*values[2:]), jnp.float32)
     full = [jnp.broadcast_to(v, (*lead, *t)) for v, t in zip(values, _TAILS, strict=True)]
     full = [v.astype(jnp.int32 if i < 2 else real) for i, v in enumerate(full)]
-    call = _Call(engine, library, quat, {"precision": "double", **options}, dict(derivative or {}))
+    given: dict[str, Any] = {"precision": "double", **options}
+    call = _Call(engine, library, quat, given, {k: v for k, v in given.items() if k in OPTIONS})
     answered: Answers = _solve(call, *full)
     return answered
 
@@ -120,13 +117,13 @@ class _Call:
     library: Library
     order: str
     options: dict[str, Any]
-    derivative: dict[str, Any]
+    derivative: dict[str, Any]  # those of options that are about derivatives
 
     def forward(self, *args: Any) -> tuple[Array, ...]:
         """Distance, normal, witness_a, witness_b, status, smoothness and gap, in the host's memory."""
         lead, rows, real = _rows_of(args)
         order: Any = self.order
-        r = self.engine.distance(self.library, *rows, quat=order, grad=True, **self.derivative, **self.options)
+        r = self.engine.distance(self.library, *rows, quat=order, grad=True, **self.options)
         reals = tuple(np.asarray(getattr(r, name), real).reshape(*lead, *_width(i, j)) for name, i, j in PARTS)
         return (*reals, r.status.reshape(lead), r.smoothness.reshape(lead), r.gap.astype(real).reshape(lead))
 
