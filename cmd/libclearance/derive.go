@@ -106,7 +106,7 @@ func (d *derivation) work(lib *batch.Library, n int) int {
 
 // run fills the arrays. Each product is a pass of its own.
 func (d *derivation) run(ctx context.Context, of *batch.Job) error {
-	if d.smoothness.Smoothness() != nil {
+	if d.smoothness.Column(batch.ColSmoothness).U8 != nil {
 		if err := d.pass.Run(ctx, of, d.smoothness); err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ _TAILS: Final = (3, 4, 3, 4)
 def with_needed(query: str, n: nat.Native, columns: Iterable[str] | None) -> list[str]:
     """The columns of a query, and those that derivatives need."""
     about = n.queries.get(query)
-    if about is not None and not {*NEEDED} <= {*about["available"]}:
+    if about is not None and not {*KEPT, "smoothness"} <= {*about["available"]}:
         raise OptionError(f"grad: the query {query} has no derivatives")
     chosen = names_of(columns) if columns is not None else [c for c in about["columns"] if c != "bits"] if about else []
     return list(dict.fromkeys((*chosen, *KEPT, "smoothness")))
