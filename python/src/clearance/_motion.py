@@ -34,14 +34,15 @@ class Motion:
         columns: list[_Column] = []
         inside = np.eye(plan.count, dtype=bool)  # [above, below]
         for i, m in enumerate(plan.moved, 1):
-            inside[:, i] |= inside[:, m.above]
+            if m.kind != "free":
+                inside[:, i] |= inside[:, m.above]
             columns += _columns(i, m, poses, q)
         moves = np.zeros((len(columns), count), bool)
         axis, anchor = np.empty((2, len(q), len(columns), 3))
         for c, column in enumerate(columns):
             moves[c, : len(bodies)] = inside[column.frame, list(bodies)]
             axis[:, c], anchor[:, c] = column.axis, column.anchor
-        index = np.array([c.index for c in columns], np.int64)
+        index = np.array([c.coordinate for c in columns], np.int64)
         return Motion(q.shape[1], index, np.array([c.slides for c in columns], bool), axis, anchor, moves)
 
     def gradient(self, bodies: Array, origins: Array) -> Array:
@@ -80,7 +81,7 @@ class _Column(NamedTuple):
     """What a coordinate does to a frame."""
 
     frame: int
-    index: int
+    coordinate: int
     slides: bool
     axis: Array  # [W,3]
     anchor: Array  # [W,3]
