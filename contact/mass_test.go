@@ -19,6 +19,9 @@ func TestMassOfKinds(t *testing.T) {
 	const density = 1000
 	compared := 0
 	for _, s := range manifoldShapes(t) {
+		if k := s.Kind(); testing.Short() && (k == geom.KindSmoothHull || k == geom.KindSmoothRevolution) {
+			continue // TestMomentsSmooth encloses them
+		}
 		lib, err := batch.NewLibrary([]geom.Shape{s}, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -65,7 +65,7 @@ func TestSoak(t *testing.T) {
 			}
 			n := steps * worlds
 			t.Logf("%s, %v: %d world-steps, %v, energy %.2g J", kind, model, n, counts, worst)
-			if bad := n - counts[contact.Advanced]; float64(bad) > 1e-2*float64(n) {
+			if bad := n - counts[contact.Advanced]; bad > n/10_000 {
 				t.Errorf("%s, %v: %d of %d world-steps are not advanced: %v", kind, model, bad, n, counts)
 			}
 		}
