@@ -26,20 +26,12 @@ func clearance_score(handle C.clearance_engine, query *C.clearance_query, shapes
 		case query == nil || place == nil || text(pairs) == "" || text(out) == "":
 			return argument("no query, no files, or no place for the job")
 		}
-		q, library := *query, text(shapes)
-		if library != "" { // the codes are checked with any library
+		if library := text(shapes); library != "" {
 			if err := checkOutput(text(out), append(dataset.MeshFiles(library), library)...); err != nil {
 				return err
 			}
-			lib, err := dataset.ReadLibrary(library)
-			if err != nil {
-				return failure{codeFile, err}
-			}
-			n := libraries.put(lib)
-			defer libraries.take(n)
-			q.library = C.clearance_library(n)
 		}
-		lib, o, err := optionsOf(&q)
+		lib, o, err := questionOfFiles(query, text(shapes))
 		if err != nil {
 			return err
 		}
@@ -88,6 +80,59 @@ func clearance_pairs_rows(pairs *C.clearance_text, rows *C.int64_t, e *C.clearan
 	}())
 }
 
+// questionOfFiles returns the options of a query, and its library or that of a file.
+func questionOfFiles(query *C.clearance_query, shapes string) (*batch.Library, batch.Options, error) {
+	q := *query
+	if shapes != "" { // the codes are checked with any library
+		lib, err := dataset.ReadLibrary(shapes)
+		if err != nil {
+			return nil, batch.Options{}, failure{codeFile, err}
+		}
+		n := libraries.put(lib)
+		defer libraries.take(n)
+		q.library = C.clearance_library(n)
+	}
+	return optionsOf(&q)
+}
+
+//export clearance_audit
+func clearance_audit(handle C.clearance_engine, query *C.clearance_query, shapes, pairs *C.clearance_text,
+	lo, hi C.int64_t, results *C.clearance_text, at C.int64_t, place *C.clearance_job,
+	e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		h, err := engines.get(uint64(handle))
+		switch {
+		case err != nil:
+			return err
+		case query == nil || place == nil || text(pairs) == "" || text(results) == "":
+			return argument("no query, no files, or no place for the job")
+		}
+		lib, o, err := questionOfFiles(query, text(shapes))
+		if err != nil {
+			return err
+		}
+		from, answers := text(pairs), text(results)
+		j, err := start(h, inlineRows+1, func(ctx context.Context, j *job) (dispatch.Report, error) {
+			found, err := score.Audit(ctx, lib, from, int(lo), int(hi), answers, int(at), o, 0,
+				func(rows int) { j.done.Add(int64(rows)) })
+			if err != nil {
+				if ctx.Err() == nil && codeOf(err) == codeFailed {
+					err = failure{codeFile, err}
+				}
+				return dispatch.Report{}, err
+			}
+			columns, err := score.ColumnsOf(answers)
+			j.audited, j.refuted = int64(score.Audited(found, columns)), int64(found.Wrong())
+			return dispatch.Report{Rows: found.Rows, Done: found.Rows, WorstGapRow: -1}, err
+		})
+		if err == nil {
+			*place = C.clearance_job(jobs.put(j))
+		}
+		return err
+	}())
+}
+
 // scoreFiles scores rows of a file and, if asked to, audits the answers.
 func scoreFiles(ctx context.Context, h *engineHandle, j *job, lib *batch.Library, from filePart, to string,
 	o batch.Options, check bool) (dispatch.Report, error) {
@@ -103,7 +148,7 @@ func scoreFiles(ctx context.Context, h *engineHandle, j *job, lib *batch.Library
 	if check {
 		audit = func(rep *dispatch.Report, complete string) error {
 			j.done.Store(int64(rep.Rows))
-			found, err := score.Audit(ctx, lib, from.path, from.lo, from.hi, complete, o, 0,
+			found, err := score.Audit(ctx, lib, from.path, from.lo, from.hi, complete, score.Whole, o, 0,
 				func(rows int) { j.done.Add(int64(rows)) })
 			if err == nil {
 				columns := o.Columns

@@ -192,13 +192,25 @@ func Audited(found *verify.Report, columns batch.Columns) int {
 	return found.Rows - found.Unproved
 }
 
+// ColumnsOf returns the columns of a results file.
+func ColumnsOf(results string) (batch.Columns, error) {
+	in, err := dataset.OpenResults(results)
+	if err != nil {
+		return 0, err
+	}
+	return in.Columns(), in.Close()
+}
+
 // auditRows is the number of rows that are audited at a time.
 const auditRows = 1 << 16
 
-// Audit audits every answer of a results file of the rows [lo, hi) of a file of pairs, from the shapes alone. o are the
-// options that the answers have to meet, with their columns. audited, if not nil, is called with the number of rows
-// since the last call.
-func Audit(ctx context.Context, lib *batch.Library, pairs string, lo, hi int, results string, o batch.Options,
+// Whole as the place of rows in a results file says that the file has these rows and no others.
+const Whole = -1
+
+// Audit audits the answers of the rows [lo, hi) of a file of pairs, from the shapes alone. They are the rows of a results
+// file from at on. o are the options that the answers have to meet; the columns are those of the file. audited, if not
+// nil, is called with the number of rows since the last call.
+func Audit(ctx context.Context, lib *batch.Library, pairs string, lo, hi int, results string, at int, o batch.Options,
 	workers int, audited func(rows int)) (*verify.Report, error) {
 	in, err := dataset.OpenPairs(pairs)
 	if err != nil {
@@ -214,17 +226,21 @@ func Audit(ctx context.Context, lib *batch.Library, pairs string, lo, hi int, re
 	if err != nil {
 		return nil, err
 	}
-	if int(from.Len()) != rows.Hi-rows.Lo {
-		return nil, fmt.Errorf("%d pairs of %s are asked for, %s holds %d rows", rows.Hi-rows.Lo, pairs, results,
-			from.Len())
+	n, have := rows.Hi-rows.Lo, int(from.Len())
+	if at == Whole && have != n || at > 0 && at > have-n || n > have {
+		return nil, fmt.Errorf("%d pairs of %s have answers from row %d of %s on, which holds %d rows", n, pairs,
+			max(at, 0), results, have)
 	}
 	source, err := dispatch.Shard(in, rows.Lo, rows.Hi)
 	if err != nil {
 		return nil, err
 	}
 	o.Columns, o.Precision = from.Columns(), from.Precision()
+	if err := skip(from, at, o); err != nil {
+		return nil, err
+	}
 	total := new(verify.Report)
-	err = Chunks(lib, source, from, o, auditRows, func(job *batch.Job, first int64) error {
+	err = chunks(lib, source, from, n, o, auditRows, func(job *batch.Job, first int64) error {
 		audit, err := verify.Audit(ctx, job, verify.Options{Workers: workers, FirstRow: rows.Lo + int(first), Seed: 1,
 			Progress: audited})
 		if err == nil {
@@ -238,14 +254,36 @@ func Audit(ctx context.Context, lib *batch.Library, pairs string, lo, hi int, re
 	return total, nil
 }
 
+// skip reads n rows of results.
+func skip(results *dataset.ResultReader, n int, o batch.Options) error {
+	if n <= 0 {
+		return nil
+	}
+	dropped := batch.NewResults(min(n, auditRows), &o)
+	for n > 0 {
+		k := min(n, auditRows)
+		if err := Fill(k, func(at int) (int, error) { return results.Next(dropped.Slice(at, k)) }); err != nil {
+			return err
+		}
+		n -= k
+	}
+	return nil
+}
+
 // Chunks calls f with the pairs of a source and their results, so many rows at a time and in order, and with the first
 // of these rows. The options have the columns and the precision of the results. The job is valid until f returns.
 func Chunks(lib *batch.Library, pairs dispatch.Source, results *dataset.ResultReader, o batch.Options, most int64,
 	f func(job *batch.Job, first int64) error) error {
-	r := batch.NewResults(int(min(results.Len(), most)), &o)
+	return chunks(lib, pairs, results, int(results.Len()), o, most, f)
+}
+
+// chunks is Chunks of the next rows of results.
+func chunks(lib *batch.Library, pairs dispatch.Source, results *dataset.ResultReader, rows int, o batch.Options,
+	most int64, f func(job *batch.Job, first int64) error) error {
+	r := batch.NewResults(int(min(int64(rows), most)), &o)
 	var p batch.Input
-	for first := int64(0); first < results.Len(); first += most {
-		n := int(min(results.Len()-first, most))
+	for first := int64(0); first < int64(rows); first += most {
+		n := int(min(int64(rows)-first, most))
 		var err error
 		if p, err = pairs.Rows(int(first), int(first)+n, p); err != nil {
 			return err

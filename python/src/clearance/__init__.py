@@ -48,7 +48,7 @@ from ._result import (
 )
 from ._rollout import Rollout, SceneRollout
 from ._scene import Scene
-from ._score import FileReport, pair_rows, score_file
+from ._score import FileReport, audit_file, pair_rows, score_file
 from ._shape import Shape
 from ._show import View, show
 from ._skip import SkipProposal
@@ -100,6 +100,7 @@ __all__ = [
     "View",
     "Worlds",
     "__version__",
+    "audit_file",
     "decompose",
     "distance_gradient",
     "pair_rows",

@@ -317,6 +317,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "simulation_run": (_R, [_u64, _S(Named), _i64, _S(_i64), _i64, _S(_u64), _S(Report), _S(Error)]),
     "simulation_close": (_R, [_u64, _S(Error)]),
     "pairs_rows": (_R, [_text, _S(_i64), _S(Error)]),
+    "audit": (_R, [_u64, _S(Query), _text, _text, _i64, _i64, _text, _i64, _S(_u64), _S(Error)]),
     "stream": (_R, [_u64, _S(Query), ctypes.c_void_p, ctypes.c_void_p, _i64, _S(_u64), _S(Error)]),
     "stream_report": (_R, [_u64, _S(Report), _S(Error)]),
     "stream_forget": (_R, [_u64, _S(Error)]),

@@ -93,6 +93,40 @@ def score_file(
         )
 
 
+def audit_file(
+    pairs: str | os.PathLike[str],
+    results: str | os.PathLike[str],
+    *,
+    library: Library | str | os.PathLike[str],
+    rows: tuple[int, int] | None = None,
+    start: int | None = None,
+    query: str = "distance",
+    max_distance: float | None = None,
+    precision: Literal["single", "double"] | None = None,
+    tolerance: float | None = None,
+    engine: Engine | None = None,
+) -> tuple[int, int]:
+    """Audit answers of a file from the shapes alone: the numbers of rows (audited, refuted).
+
+    ``rows`` are the pairs whose answers are audited, all by default; their answers are the rows of ``results`` from
+    ``start`` on, or all of its rows. The options are those that the answers have to meet. Nothing of the file is
+    believed, and no solver takes part.
+    """
+    with Engine() if engine is None else contextlib.nullcontext(engine) as opened:
+        about = library if isinstance(library, Library) else Library()
+        q = opened._query(query, about, None, max_distance, "auto", precision, tolerance, None)
+        shapes = None if isinstance(library, Library) else os.fsencode(library)
+        names = os.fsencode(pairs), *part(rows), os.fsencode(results), -1 if start is None else whole("start", start, 0)
+        n = opened._native
+
+        def submit(_: int, job: Any, report: nat.Report, error: nat.Error) -> int:
+            code = n.audit(opened._number, q, shapes, *names, job, error)
+            return cast(int, nat.RUNNING if code == nat.OK else code)
+
+        report = _jobs.run(submit, (q, shapes))
+        return int(report.audited), int(report.refuted)
+
+
 def part(rows: tuple[int, int] | None) -> tuple[int, int]:
     """The range of rows in the words of the C interface."""
     if rows is None:
