@@ -191,7 +191,8 @@ def test_rollouts(cluster: None, engine: cl.Engine) -> None:
     box, ball = lib.box([0.5, 0.5, 0.5]), lib.sphere(0.4)
     scene = cl.Scene(lib)
     for i in range(4):
-        scene.add(f"body{i}", box if i % 2 else ball)
+        scene.add(box if i % 2 else ball, name=f"body{i}")
+    scene.all_pairs()
     rng = np.random.default_rng(4)
     poses = np.concatenate([rng.normal(0, 1, (11, 4, 3)), rng.normal(size=(11, 4, 4))], -1)
     rollouts = cr.Rollouts(scene, worlds=11, actors=2, backend="cpu")

@@ -145,5 +145,6 @@ def test_polars_and_duckdb(files: Path, library: cl.Library, engine: cl.Engine, 
     relation = duckdb.sql(f"from '{files / 'pairs.parquet'}'")
     stream = answers(cl.score_stream(relation, library=library, engine=engine))  # noqa: F841, which the query names
     other = duckdb.connect()  # the connection of the source is in use
-    near = other.sql("select count(*) from stream where distance < 0.1").fetchall()
+    other.register("answers", stream)
+    near = other.sql("select count(*) from answers where distance < 0.1").fetchall()
     assert near == [(sum(d < 0.1 for d in want["distance"].to_pylist()),)]

@@ -16,6 +16,7 @@ import contextlib
 import fcntl
 import glob
 import hashlib
+import itertools
 import json
 import os
 import socket
@@ -114,14 +115,15 @@ def score(
 ) -> ScoreReport:
     """Answer the pairs of files into a folder of files, one per shard, whose names sort in the order of the rows.
 
-    ``inputs`` is a file, a pattern such as "pairs/*.parquet", or a list of these. ``workers`` are the threads of a task,
-    and its CPUs in Ray. ``verify`` is the number of rows of every shard that a task of its own audits, from the shapes
-    alone. The options of the query are those of :func:`clearance.score_file`.
+    ``inputs`` is a file, a pattern such as "pairs/*.parquet", or a list of these. ``workers`` are the threads of a
+    task, and its CPUs in Ray. ``verify`` is the number of rows of every shard that a task of its own audits, from the
+    shapes alone. The options of the query are those of :func:`clearance.score_file`.
 
     A result appears under its name once it is complete, and the manifest, ``outputs/manifest.parquet``, has a row per
-    shard: its input and range, counts by status, back end, seconds, host, the SHA-256 of its file, and its error. A shard
-    that fails is listed and the rest goes on. With ``resume`` a second call answers what is missing or failed. Inputs or
-    options other than those of the manifest, and results that are not those of the manifest, are refused by name.
+    shard: its input and range, counts by status, back end, seconds, host, the SHA-256 of its file, and its error. A
+    shard that fails is listed and the rest goes on. With ``resume`` a second call answers what is missing or failed.
+    Inputs or options other than those of the manifest, and results that are not those of the manifest, are refused by
+    name.
     """
     folder = Path(outputs)
     folder.mkdir(parents=True, exist_ok=True)
@@ -150,7 +152,7 @@ def _files(inputs: Any) -> list[str]:
     files: list[str] = []
     for item in given:
         name = os.fspath(item)
-        found = sorted(glob.glob(name)) if glob.has_magic(name) else [name]
+        found = sorted(glob.glob(name)) if glob.has_magic(name) else [name]  # noqa: PTH207, relative or not
         if not found:
             raise FileError(f"{name}: no file has such a name")
         files += found
@@ -161,7 +163,7 @@ def _files(inputs: Any) -> list[str]:
 
 def identity(path: str) -> str:
     """What a change of a file changes: its size, its time of change, and a digest of its ends."""
-    about = os.stat(path)
+    about = Path(path).stat()
     digest = hashlib.sha256()
     with open(path, "rb") as f:
         digest.update(f.read(_ENDS))
@@ -240,7 +242,9 @@ def _resumed(folder: Path, shards: list[Shard], about: dict[str, Any]) -> dict[i
     for row, s in zip(table.to_pylist(), shards, strict=True):
         was, now = (row["input"], row["lo"], row["hi"], row["identity"]), (s.path, s.lo, s.hi, s.identity)
         if was != now:
-            raise OptionError(f"{path}: the input {s.path} has changed since its rows {s.lo} to {s.hi - 1} were answered")
+            raise OptionError(
+                f"{path}: the input {s.path} has changed since its rows {s.lo} to {s.hi - 1} were answered"
+            )
         if not row["sha256"] or row["error"]:
             continue
         if not os.path.exists(s.out):
@@ -277,7 +281,7 @@ def _write(folder: Path, rows: list[dict[str, Any]], about: dict[str, Any]) -> N
     schema = pa.schema(fields, {b"options": json.dumps(about).encode()})
     beside = folder / f".{MANIFEST}.{os.getpid()}"
     pq.write_table(pa.Table.from_pylist(rows, schema), beside)
-    os.replace(beside, folder / MANIFEST)
+    beside.replace(folder / MANIFEST)
 
 
 _engines: Final[dict[tuple[str, str, int], cl.Engine]] = {}
@@ -287,7 +291,7 @@ def _engine(backend: str, precision: Any, workers: int) -> cl.Engine:
     """The engine of this process, which its tasks share."""
     key = backend, precision, workers
     if key not in _engines:
-        _engines[key] = cl.Engine(backend, precision, workers)  # type: ignore[arg-type]
+        _engines[key] = cl.Engine(backend, precision, workers)
     return _engines[key]
 
 
@@ -479,12 +483,10 @@ class Rollouts:
         if not ray.is_initialized():
             ray.init()
         ends = [worlds * i // actors for i in range(actors + 1)]
-        self.ranges = list(zip(ends, ends[1:], strict=False))
+        self.ranges = list(itertools.pairwise(ends))
         held = ray.put(scene)
         actor = ray.remote(num_cpus=workers)(_Worlds)
-        self._actors = [
-            actor.remote(held, hi - lo, (backend, precision, workers), options) for lo, hi in self.ranges
-        ]
+        self._actors = [actor.remote(held, hi - lo, (backend, precision, workers), options) for lo, hi in self.ranges]
 
     def submit(self, poses: Any, *, quat: Literal["wxyz", "xyzw"]) -> list[Any]:
         """References to the columns of each actor's worlds, a dict of arrays each. poses: float64 [W,M,7]."""
