@@ -20,6 +20,7 @@ import clearance as cl
 ray = pytest.importorskip("ray")
 pq = pytest.importorskip("pyarrow.parquet")
 from clearance import ray as cr  # noqa: E402
+from clearance.__main__ import main  # noqa: E402
 
 ROWS = 6000
 
@@ -144,7 +145,7 @@ def tasks() -> list[int]:
 def test_a_worker_is_killed(cluster: None, files: Path, want: Any, tmp_path: Path) -> None:
     """Ray runs its task again: nothing is lost, nothing is there twice."""
     done: list[cr.ScoreReport] = []
-    call = threading.Thread(target=lambda: done.append(score(files, tmp_path, "a.parquet", rows_per_shard=50)))
+    call = threading.Thread(target=lambda: done.append(score(files, tmp_path, "a.parquet", rows_per_shard=200)))
     call.start()
     killed = 0
     while call.is_alive() and not killed:
@@ -163,7 +164,7 @@ import ray
 from clearance import ray as cr
 ray.init(num_cpus=1, object_store_memory=200_000_000, include_dashboard=False, address="local")
 cr.score({str(files / "a.parquet")!r}, {str(tmp_path)!r}, library={str(files / "shapes0.json")!r}, backend="cpu",
-         progress=False, rows_per_shard=20)
+         progress=False, rows_per_shard=100)
 """
     driver = subprocess.Popen([sys.executable, "-c", program], start_new_session=True)
     while driver.poll() is None and len(list(tmp_path.glob("part-*.parquet"))) < 3:
@@ -171,12 +172,20 @@ cr.score({str(files / "a.parquet")!r}, {str(tmp_path)!r}, library={str(files / "
     assert driver.poll() is None, "it ended before it was killed"
     os.killpg(driver.pid, signal.SIGKILL)
     driver.wait()
-    report = score(files, tmp_path, "a.parquet", rows_per_shard=20)
+    report = score(files, tmp_path, "a.parquet", rows_per_shard=100)
     report.raise_if_failed()
     assert read(tmp_path).equals(want.replace_schema_metadata())
 
 
+def test_scorer(files: Path, want: Any) -> None:
+    scorer = cr.Scorer(files / "shapes0.json", backend="cpu", columns=["distance", "status"])
+    table = pq.read_table(files / "a.parquet")
+    got = scorer(table.append_column("label", table["shape_a"]))
+    assert got.column_names == ["distance", "status", "label"] and got["distance"].equals(want["distance"])
+
+
 def test_map_batches(cluster: None, files: Path, want: Any) -> None:
+    pytest.importorskip("pandas", reason="Ray's data sets need pandas")
     data = ray.data.read_parquet(str(files / "a.parquet"))
     scored = data.map_batches(
         cr.Scorer, fn_constructor_args=(str(files / "shapes0.json"),), fn_constructor_kwargs={"backend": "cpu"},
@@ -184,6 +193,16 @@ def test_map_batches(cluster: None, files: Path, want: Any) -> None:
     )  # fmt: skip
     got = np.sort(np.concatenate([b["distance"] for b in scored.iter_batches(batch_format="numpy")]))
     assert np.array_equal(got, np.sort(want["distance"].to_numpy()))
+
+
+def test_command(cluster: None, files: Path, want: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["ray-score", str(files / "a.parquet"), "--library", str(files / "shapes0.json"), "--backend", "cpu"]
+    assert main([*words, "--out", str(tmp_path), "--rows-per-shard", "4000", "--verify", "10"]) == 0
+    assert read(tmp_path).equals(want.replace_schema_metadata())
+    said = capsys.readouterr()
+    assert "6,000 rows in 2 shards" in said.out and "20 audited" in said.out and "2 of 2 shards" in said.err
+    assert main([*words, "--out", str(tmp_path), "--rows-per-shard", "4000", "--query", "penetration"]) == 2
+    assert "query was 'distance' and is 'penetration'" in capsys.readouterr().err
 
 
 def test_rollouts(cluster: None, engine: cl.Engine) -> None:

@@ -11,6 +11,8 @@ USAGE = """usage: clearance doctor [--json]    what works on this machine: versi
                                     rows of files as a page to look at; view --help
        clearance decompose mesh.stl parts.obj
                                     convex parts of a concave mesh, by CoACD; decompose --help
+       clearance ray-score pairs/*.parquet --library shapes.json --out results/
+                                    files of pairs on a cluster, by Ray; ray-score --help
        clearance --version"""
 
 
@@ -34,6 +36,10 @@ def main(arguments: list[str] | None = None) -> int:
             from ._decompose import command
 
             return command(words[1:])
+        if words and words[0] == "ray-score":
+            from ._ray_command import command as ray_score
+
+            return ray_score(words[1:])
     except ClearanceError as e:
         print(f"clearance: {e}", file=sys.stderr)
         return 3

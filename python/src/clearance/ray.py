@@ -295,14 +295,30 @@ def _engine(backend: str, precision: Any, workers: int) -> cl.Engine:
     return _engines[key]
 
 
-def _answer(lib: cl.Library, s: Shard, options: dict[str, Any], backend: str, workers: int) -> dict[str, Any]:
+_libraries: Final[dict[str, cl.Library]] = {}
+
+
+def _library(held: tuple[str, list[Any]]) -> cl.Library:
+    """The library of a digest, fetched by this process once: what an engine has prepared of it serves all tasks."""
+    import ray
+
+    digest, (ref,) = held
+    if digest not in _libraries:
+        _libraries.clear()
+        _libraries[digest] = ray.get(ref)
+    return _libraries[digest]
+
+
+def _answer(
+    held: tuple[str, list[Any]], s: Shard, options: dict[str, Any], backend: str, workers: int
+) -> dict[str, Any]:
     """The work of a task: the row of the manifest."""
     row, start = _row(s), time.monotonic()
     row["host"] = socket.gethostname()
     try:
         if identity(s.path) != s.identity:
             raise FileError(f"{s.path} has changed since the call began")
-        engine = _engine(backend, options["precision"], workers)
+        engine, lib = _engine(backend, options["precision"], workers), _library(held)
         done = cl.score_file(
             s.path, s.out, library=lib, rows=(s.lo, s.hi), audit=False, engine=engine, **options
         )  # appears under its name once it is complete
@@ -321,7 +337,7 @@ def _answer(lib: cl.Library, s: Shard, options: dict[str, Any], backend: str, wo
     return row
 
 
-def _audit(lib: cl.Library, s: Shard, options: dict[str, Any], rows: int) -> tuple[int, int, str]:
+def _audit(held: tuple[str, list[Any]], s: Shard, options: dict[str, Any], rows: int) -> tuple[int, int, str]:
     """Audit a range of rows of a shard, seeded by its place: rows audited and refuted, and an error."""
     rows = min(rows, s.hi - s.lo)
     seed = int.from_bytes(hashlib.sha256(f"{s.identity} {s.lo}".encode()).digest()[:8], "little")
@@ -329,7 +345,7 @@ def _audit(lib: cl.Library, s: Shard, options: dict[str, Any], rows: int) -> tup
     asked = {k: options[k] for k in ("query", "max_distance", "precision", "tolerance")}
     try:
         return *cl.audit_file(
-            s.path, s.out, library=lib, rows=(s.lo + at, s.lo + at + rows), start=at,
+            s.path, s.out, library=_library(held), rows=(s.lo + at, s.lo + at + rows), start=at,
             engine=_engine("cpu", options["precision"], 1), **asked,
         ), ""  # fmt: skip
     except (ClearanceError, OSError) as e:
@@ -352,7 +368,7 @@ def _run(
 
     if not ray.is_initialized():
         ray.init()
-    held = ray.put(lib)
+    held = about["library"], [ray.put(lib)]
     answer = ray.remote(num_cpus=workers)(_answer)
     audit = ray.remote(num_cpus=1)(_audit)
     rows = [done.get(s.index, _row(s)) for s in shards]
