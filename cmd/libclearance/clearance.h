@@ -481,8 +481,8 @@ int32_t clearance_score(clearance_engine engine, clearance_query *query, clearan
                         int64_t lo, int64_t hi, clearance_text *out, int32_t audit, clearance_job *job,
                         clearance_error *error);
 
-// clearance_audit starts a job that audits, from the shapes alone, the answers of the pairs lo to hi of a file: the rows
-// of a results file from at on, or, with at -1, all of its rows. audited and refuted of the report are counted.
+// clearance_audit starts a job that audits, from the shapes alone, the answers of the pairs lo to hi of a file: the
+// rows of a results file from at on, or, with at -1, all of its rows. audited and refuted of the report are counted.
 int32_t clearance_audit(clearance_engine engine, clearance_query *query, clearance_text *shapes, clearance_text *pairs,
                         int64_t lo, int64_t hi, clearance_text *results, int64_t at, clearance_job *job,
                         clearance_error *error);

@@ -207,9 +207,9 @@ const auditRows = 1 << 16
 // Whole as the place of rows in a results file says that the file has these rows and no others.
 const Whole = -1
 
-// Audit audits the answers of the rows [lo, hi) of a file of pairs, from the shapes alone. They are the rows of a results
-// file from at on. o are the options that the answers have to meet; the columns are those of the file. audited, if not
-// nil, is called with the number of rows since the last call.
+// Audit audits the answers of the rows [lo, hi) of a file of pairs, from the shapes alone. They are the rows of a
+// results file from at on. o are the options that the answers have to meet; the columns are those of the file. audited,
+// if not nil, is called with the number of rows since the last call.
 func Audit(ctx context.Context, lib *batch.Library, pairs string, lo, hi int, results string, at int, o batch.Options,
 	workers int, audited func(rows int)) (*verify.Report, error) {
 	in, err := dataset.OpenPairs(pairs)

@@ -143,7 +143,7 @@ def test_polars_and_duckdb(files: Path, library: cl.Library, engine: cl.Engine, 
     got = polars.DataFrame(cl.score_stream(frame, library=library, engine=engine))
     assert got["distance"].to_numpy().tolist() == want["distance"].to_pylist()
     relation = duckdb.sql(f"from '{files / 'pairs.parquet'}'")
-    stream = answers(cl.score_stream(relation, library=library, engine=engine))  # noqa: F841, which the query names
+    stream = answers(cl.score_stream(relation, library=library, engine=engine))
     other = duckdb.connect()  # the connection of the source is in use
     other.register("answers", stream)
     near = other.sql("select count(*) from answers where distance < 0.1").fetchall()

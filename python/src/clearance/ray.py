@@ -32,8 +32,9 @@ import clearance as cl
 from ._errors import ClearanceError, FileError, OptionError, RefutedError, RowError
 from ._options import whole
 
-MANIFEST: Final = "manifest.parquet"
-_LOCK: Final = "driver.lock"
+# Names that begin with _ are no parts of the table.
+MANIFEST: Final = "_manifest.parquet"
+_LOCK: Final = "_driver.lock"
 # Bytes at each end of a file that its identity covers, besides its size and its time of change.
 _ENDS: Final = 1 << 20
 _BLOCK: Final = 1 << 20
@@ -119,7 +120,7 @@ def score(
     task, and its CPUs in Ray. ``verify`` is the number of rows of every shard that a task of its own audits, from the
     shapes alone. The options of the query are those of :func:`clearance.score_file`.
 
-    A result appears under its name once it is complete, and the manifest, ``outputs/manifest.parquet``, has a row per
+    A result appears under its name once it is complete, and the manifest, ``outputs/_manifest.parquet``, has a row per
     shard: its input and range, counts by status, back end, seconds, host, the SHA-256 of its file, and its error. A
     shard that fails is listed and the rest goes on. With ``resume`` a second call answers what is missing or failed.
     Inputs or options other than those of the manifest, and results that are not those of the manifest, are refused by
@@ -279,7 +280,7 @@ def _write(folder: Path, rows: list[dict[str, Any]], about: dict[str, Any]) -> N
     fields = [pa.field(k, getattr(pa, {"double": "float64"}.get(t, t))()) for k, t in
               ((k, _SCHEMA[type(v)]) for k, v in _row(Shard(0, "", 0, 0, "", "")).items())]  # fmt: skip
     schema = pa.schema(fields, {b"options": json.dumps(about).encode()})
-    beside = folder / f".{MANIFEST}.{os.getpid()}"
+    beside = folder / f"{MANIFEST}.{os.getpid()}"
     pq.write_table(pa.Table.from_pylist(rows, schema), beside)
     beside.replace(folder / MANIFEST)
 
