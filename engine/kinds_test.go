@@ -103,9 +103,6 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// noShader says of the kinds that the shaders decline why they do.
-var noShader = map[geom.Kind]string{}
-
 // TestEveryKindHasAShader: rows of every kind beside a ball, in either order, are not declined for their kind. A kind
 // that is forgotten in support.glsl is declined and answered by another back end, so nothing else notices.
 func TestEveryKindHasAShader(t *testing.T) {
@@ -118,23 +115,15 @@ func TestEveryKindHasAShader(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		declined, why := b.Stats().Declined.Kind-before, noShader[s.Kind()]
+		declined, why := b.Stats().Declined.Kind-before, conformance.NoShader[s.Kind()]
 		switch {
 		case declined > 0 && why == "":
-			t.Errorf("%d of 4 rows of %v were declined; add the kind to shaders/support.glsl, or to noShader with a "+
-				"reason", declined, s.Kind())
+			t.Errorf("%d of 4 rows of %v were declined; add the kind to shaders/support.glsl, or to "+
+				"conformance.NoShader with a reason", declined, s.Kind())
 		case declined == 0 && why != "":
-			t.Errorf("rows of %v were answered; noShader says %q", s.Kind(), why)
+			t.Errorf("rows of %v were answered; conformance.NoShader says %q", s.Kind(), why)
 		}
 	})
-}
-
-// noTwoFloats says of the kinds whose rows sums of two floats do not prove why they do not.
-var noTwoFloats = map[geom.Kind]string{
-	geom.KindSuperquadric:     "its support function takes powers",
-	geom.KindSmoothHull:       "the same",
-	geom.KindSmoothRevolution: "the same",
-	geom.KindHalfspace:        "it has no support points; formulas are proved in double precision",
 }
 
 // TestEveryKindInTwoFloats: rows of every kind beside a ball are proved in sums of two floats, and the audit refutes
@@ -149,13 +138,13 @@ func TestEveryKindInTwoFloats(t *testing.T) {
 		if err := b.Run(t.Context(), job, 0, pairs.Len(), out); err != nil {
 			t.Fatal(err)
 		}
-		declined, why := b.Stats().Declined.Sum()-before, noTwoFloats[s.Kind()]
+		declined, why := b.Stats().Declined.Sum()-before, conformance.NoTwoFloats[s.Kind()]
 		switch {
 		case declined > 0 && why == "":
 			t.Errorf("%d of %d rows of %v were declined; add the kind to shaders/support_two_floats.glsl, or to "+
-				"noTwoFloats with a reason", declined, pairs.Len(), s.Kind())
+				"conformance.NoTwoFloats with a reason", declined, pairs.Len(), s.Kind())
 		case declined == 0 && why != "":
-			t.Errorf("rows of %v were answered; noTwoFloats says %q", s.Kind(), why)
+			t.Errorf("rows of %v were answered; conformance.NoTwoFloats says %q", s.Kind(), why)
 		case declined == 0:
 			rowcheck.Audit(t, job)
 		}

@@ -76,6 +76,55 @@ func analyticShapes() []geom.Shape {
 	return shapes
 }
 
+// closedForm is the support function h(d) written down independently: norms for
+// sums of balls, maxima over rims and corners, and powers for the dual norm.
+func closedForm(s geom.Shape, d r3.Vec) float64 {
+	lateral := math.Hypot(d.X, d.Y)
+	norm := math.Hypot(lateral, d.Z)
+	switch s := s.(type) {
+	case geom.Sphere:
+		return s.R * norm
+	case geom.Capsule:
+		return s.R*norm + s.HalfLength*math.Abs(d.Z)
+	case geom.Cylinder:
+		return s.R*lateral + s.HalfLength*math.Abs(d.Z)
+	case geom.Cone:
+		return max(s.HalfLength*d.Z, s.R*lateral-s.HalfLength*d.Z)
+	case geom.Frustum:
+		return max(s.RTop*lateral+s.HalfLength*d.Z, s.RBottom*lateral-s.HalfLength*d.Z)
+	case geom.Box:
+		return s.HalfExtents.X*math.Abs(d.X) + s.HalfExtents.Y*math.Abs(d.Y) + s.HalfExtents.Z*math.Abs(d.Z)
+	case geom.Ellipsoid:
+		return math.Hypot(math.Hypot(s.SemiAxes.X*d.X, s.SemiAxes.Y*d.Y), s.SemiAxes.Z*d.Z)
+	case geom.Superquadric:
+		norm2 := func(u, v, e float64) float64 { // scaled by the larger, so that v^e does not vanish
+			m := max(u, v)
+			if m == 0 {
+				return 0
+			}
+			return m * math.Pow(math.Pow(u/m, e)+math.Pow(v/m, e), 1/e)
+		}
+		l := norm2(s.SemiAxes.X*math.Abs(d.X), s.SemiAxes.Y*math.Abs(d.Y), 2/(2-s.Alpha2))
+		return norm2(l, s.SemiAxes.Z*math.Abs(d.Z), 2/(2-s.Alpha1))
+	case *geom.SmoothHull:
+		var y []float64
+		for _, v := range s.Vertices() {
+			y = append(y, r3.Dot(r3.Sub(v, s.Center()), d))
+		}
+		return r3.Dot(s.Center(), d) + powerSum(y, s.Sharpness())
+	case *geom.SmoothRevolution:
+		rho := math.Hypot(lateral, math.Sqrt(s.Flatness())*d.Z)
+		var y []float64
+		for _, p := range s.Profile() {
+			y = append(y, p.X*rho+p.Y*d.Z)
+		}
+		return powerSum(y, s.Sharpness())
+	case geom.Rounded:
+		return closedForm(s.Shape, d) + s.Margin*norm
+	}
+	panic("no closed form for " + s.Kind().String())
+}
+
 func label(s geom.Shape) string {
 	switch s := s.(type) {
 	case *geom.SmoothHull:

@@ -9,7 +9,7 @@ import (
 // Shape is a closed convex set in its local frame, S = core ⊕ B(Radius()).
 //
 // Only the kinds of this package are shapes, and the interface is sealed: kernels, shaders and files
-// know the kinds by the parameters in their row of kinds.go, so a type with a support function of its own
+// know the kinds by the parameters in their row of kind.go, so a type with a support function of its own
 // would be answered by some back ends and refused by others. A type of another package that
 // embeds a shape and overrides methods, as tests do, is answered by the reference solvers alone. For a
 // convex body that no kind describes, take [Convex] or [SmoothHull] with points of its surface.

@@ -21,6 +21,19 @@ type Form struct {
 	shape geom.Shape
 }
 
+// Why some kinds are left to others: NoKernel to the reference solvers by the kernels, NoShader by the shaders,
+// NoTwoFloats by proofs in sums of two floats to those in double precision. Of every other kind they answer rows.
+var (
+	NoKernel    = map[geom.Kind]string{}
+	NoShader    = map[geom.Kind]string{}
+	NoTwoFloats = map[geom.Kind]string{
+		geom.KindSuperquadric:     "its support function takes powers",
+		geom.KindSmoothHull:       "the same",
+		geom.KindSmoothRevolution: "the same",
+		geom.KindHalfspace:        "it has no support points; formulas are proved in double precision",
+	}
+)
+
 // Shape returns the shape of the form, without a margin.
 func (f Form) Shape() geom.Shape { return f.shape }
 

@@ -12,9 +12,6 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// noKernel says of the kinds that the kernels leave to the reference solvers why they do.
-var noKernel = map[geom.Kind]string{}
-
 // TestEveryKindHasAKernel: every variant of the kernels answers separated pairs of every kind with every kind,
 // in every query. A kind that is forgotten in cpu/kernels/table.go is answered by package ref, with good answers, so
 // nothing else notices.
@@ -57,14 +54,14 @@ func TestEveryKindHasAKernel(t *testing.T) {
 						t.Fatal(err)
 					}
 					after, _ := b.RowsBy()
-					why := noKernel[forms[x].Kind] + noKernel[forms[y].Kind]
+					why := NoKernel[forms[x].Kind] + NoKernel[forms[y].Kind]
 					switch served := after > before; {
 					case !served && why == "":
 						t.Errorf("%s kernels, query %v: %s × %s was left to the reference solvers; add the kind to "+
-							"cpu/kernels/table.go, or to noKernel with a reason",
+							"cpu/kernels/table.go, or to NoKernel with a reason",
 							variant, q, forms[x].Name, forms[y].Name)
 					case served && why != "":
-						t.Errorf("%s kernels, query %v: %s × %s was answered; noKernel says %q", variant, q,
+						t.Errorf("%s kernels, query %v: %s × %s was answered; NoKernel says %q", variant, q,
 							forms[x].Name, forms[y].Name, why)
 					}
 				}
