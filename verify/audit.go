@@ -60,9 +60,10 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// blockRows is the number of rows that a worker takes at a time: some milliseconds of work,
-// so that cancellation is prompt and the shared counter is rarely contended.
-const blockRows = 1024
+// blockOf is the number of rows that a worker takes at a time: at most some milliseconds of work,
+// so that cancellation is prompt, at least enough that the shared counter is rarely contended,
+// and several blocks for each worker in between.
+func blockOf(n, workers int) int { return min(max(n/(4*workers), 64), 1024) }
 
 // Audit checks every answer of job.Results against job.Input. It modifies nothing.
 //
@@ -82,7 +83,7 @@ func Audit(ctx context.Context, job *batch.Job, o Options) (*Report, error) {
 
 	n := job.Input.Len()
 	dirs := newCompass(o.Seed)
-	err = inBlocks(ctx, n, blockRows, o.Workers, o.Progress, func() (check func(int), handIn func()) {
+	err = inBlocks(ctx, n, blockOf(n, o.Workers), o.Workers, o.Progress, func() (check func(int), handIn func()) {
 		a := newAuditor(job, &o, dirs)
 		return a.row, func() { report.Merge(a.report) }
 	})
