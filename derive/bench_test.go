@@ -1,9 +1,12 @@
 package derive
 
 import (
+	"context"
 	"math/rand/v2"
 	"testing"
 
+	"clearance/batch"
+	"clearance/cpu"
 	"clearance/geom"
 	"clearance/internal/testkit"
 
@@ -33,6 +36,61 @@ func BenchmarkDerivative(b *testing.B) {
 					d.VJP(&Cotangent{Value: 1, Normal: r3.Vec{X: 1}, WitnessA: r3.Vec{Y: 1}})
 					i++
 				}
+			})
+		}
+	}
+}
+
+// BenchmarkPass is the time of one row on one core: of the query that precedes, of columns of derivatives and of a
+// product.
+func BenchmarkPass(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	shapes := []geom.Shape{geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.5, Y: 0.2, Z: 0.3}},
+		geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.45}},
+		testkit.Hull(rng, r3.Vec{X: 0.5, Y: 0.3, Z: 0.4}, 32)}
+	lib, err := batch.NewLibrary(shapes, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	backend, err := cpu.New(cpu.Options{Workers: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer backend.Close()
+	const n = 4096
+	ctx := context.Background()
+	for k, name := range []string{"ellipsoids", "boxes", "hulls of 32"} {
+		pairs := batch.NewPairs(n)
+		for i := range n {
+			at, beside := testkit.Pose(rng, 1), testkit.Pose(rng, 0)
+			beside.Position = r3.Add(at.Position, r3.Scale(1.3, testkit.Unit(rng)))
+			pairs.SetRow(i, &batch.Row{ShapeA: int32(k), ShapeB: int32(k), PoseA: at, PoseB: beside})
+		}
+		o := batch.Options{Precision: batch.Double}
+		job := &batch.Job{Library: lib, Input: pairs, Options: o, Results: batch.NewResults(n, &o)}
+		pass := Pass{Workers: 1}
+		cotangents, gradients := make([]float64, AnswerWidth*n), make([]float64, TwistWidth*n)
+		for i := range cotangents {
+			cotangents[i] = rng.NormFloat64()
+		}
+		alone, all := newDerivatives(n, batch.ColDDistance), newDerivatives(n, batch.DerivedColumns)
+		for _, c := range []struct {
+			name string
+			run  func() error
+		}{
+			{"query", func() error { return backend.Run(ctx, job, 0, n, job.Results) }},
+			{"d_distance", func() error { return pass.Run(ctx, job, alone) }},
+			{"all columns", func() error { return pass.Run(ctx, job, all) }},
+			{"VJP", func() error { return pass.VJP(ctx, job, cotangents, gradients) }},
+		} {
+			b.Run(name+"/"+c.name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := c.run(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/row")
 			})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"clearance/geom"
+	"clearance/ref"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -13,6 +14,7 @@ type Workspace struct {
 	face    []int32
 	corners []vec2
 	seen    map[int32]bool
+	solver  ref.Workspace
 }
 
 // Derivative is the linearization of a row at its answer.

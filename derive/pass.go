@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"clearance/batch"
+
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // Needs are the columns of answers that derivatives need. With the gap, rows that are bounds alone have no derivative.
@@ -133,6 +135,10 @@ type worker struct {
 	w   Workspace
 	row batch.Row
 	r   Row
+
+	// Of rollouts: the places of both bodies in their world, and the positions of the parts from those of the bodies.
+	places [2]int32
+	arms   [2]r3.Vec
 }
 
 // blockRows is the number of rows that a goroutine takes at a time.
@@ -158,7 +164,11 @@ func (p *Pass) derivatives(ctx context.Context, r *rows, store func(i int, d *De
 
 // each calls f for all rows, in any order, by several goroutines. It returns the error of the context.
 func (p *Pass) each(ctx context.Context, r *rows, f func(w *worker, i int)) error {
-	n := r.answers.N
+	return p.inBlocks(ctx, r.answers.N, blockRows, f)
+}
+
+// inBlocks calls f for 0 to n-1, in any order, a block at a time, by several goroutines.
+func (p *Pass) inBlocks(ctx context.Context, n, block int, f func(w *worker, i int)) error {
 	workers := p.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -174,8 +184,8 @@ func (p *Pass) each(ctx context.Context, r *rows, f func(w *worker, i int)) erro
 		}()
 		w := new(worker)
 		for ctx.Err() == nil && failed.Load() == nil {
-			hi := int(next.Add(blockRows))
-			lo := hi - blockRows
+			hi := int(next.Add(int64(block)))
+			lo := hi - block
 			if lo >= n {
 				return
 			}
@@ -184,7 +194,7 @@ func (p *Pass) each(ctx context.Context, r *rows, f func(w *worker, i int)) erro
 			}
 		}
 	}
-	if workers = min(workers, (n+blockRows-1)/blockRows); workers <= 1 {
+	if workers = min(workers, (n+block-1)/block); workers <= 1 {
 		work()
 	} else {
 		var group sync.WaitGroup

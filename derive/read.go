@@ -9,10 +9,14 @@ import (
 // read takes row i with its answer. Rows that are bounds by the question, beyond a cut-off, count as not answered.
 func (w *worker) read(r *rows, i int) {
 	w.r = Row{}
-	out, job := r.answers, r.job
-	if !w.answered(r, i) {
-		return
+	if w.answered(r, i) {
+		w.take(r, i)
 	}
+}
+
+// take takes the answer of row i, of the pair of w.row.
+func (w *worker) take(r *rows, i int) {
+	out, job := r.answers, r.job
 	lib := job.Library
 	w.r = Row{A: lib.Shape(w.row.ShapeA), B: lib.Shape(w.row.ShapeB), PoseA: w.row.PoseA, PoseB: w.row.PoseB,
 		Answered: true, Value: out.Distance().At(i), Normal: out.Normal().Vec(i), WitnessA: out.WitnessA().Vec(i),
@@ -41,10 +45,14 @@ func (w *worker) answered(r *rows, i int) bool {
 // reported returns the derivative of the value of row i in closed form, by normal and witnesses as they are:
 // dδ = n·(v_b - v_a), and of growth distances n·(v_B(x) - v_A(x))/h with x the common point and h = n·(ā - b̄).
 func (w *worker) reported(r *rows, i int) (g Twists) {
-	w.read(r, i)
-	if !w.r.usable() {
-		return g
+	if w.read(r, i); w.r.usable() {
+		g = w.reportedValue()
 	}
+	return g
+}
+
+// reportedValue is reported of the row that was read.
+func (w *worker) reportedValue() (g Twists) {
 	n, a, b := w.r.Normal, w.r.WitnessA, w.r.WitnessB
 	if w.r.Growth {
 		p := w.r.problem()

@@ -68,6 +68,51 @@ func TestScoreDerivatives(t *testing.T) {
 	}
 }
 
+// TestVerifyDerivatives: derivatives of scored and of derived files pass; an altered file is refuted with the row and
+// the column, and other questions are refused.
+func TestVerifyDerivatives(t *testing.T) {
+	f := newFiles(t, ".npz")
+	command("generate", "--set", "mixed", "--pairs", "300", "--shapes", f.shapes, "--out", f.pairs).want(t, exitGood)
+	f.score("--backend", "ref", "--precision", "double", "--columns",
+		"distance,gap,normal,witness_a,witness_b,status,d_distance,d_normal,smoothness").want(t, exitGood)
+	audit := func(path string, args ...string) outcome {
+		return command(append([]string{"verify", "derivatives", "--shapes", f.shapes, "--pairs", f.pairs, "--results",
+			path}, args...)...)
+	}
+	text := audit(f.results).want(t, exitGood).stdout
+	if !strings.Contains(text, "judged by properties") || !strings.Contains(text, "certified in") {
+		t.Error(text)
+	}
+	derived := filepath.Join(f.dir, "derived.parquet")
+	f.derive("--out", derived).want(t, exitGood)
+	audit(derived, "--all").want(t, exitGood)
+
+	all := readResults(t, f.results)
+	column := all.Column(batch.ColDDistance)
+	for k := range 12 {
+		column.F64[12*17+k] *= 1.01
+	}
+	altered := filepath.Join(f.dir, "altered.npz")
+	w, err := dataset.CreateResults(altered, all.Columns, all.Precision, int64(all.N))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	if err := w.Write(all); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text := audit(altered, "--all").want(t, exitWrong).stdout; !strings.Contains(text, "row 17, column d_distance") {
+		t.Error(text)
+	}
+	audit(f.results, "--query", "growth").want(t, exitBadInput).says(t, "--query")
+	audit(f.results, "--derivative", "gumbel").want(t, exitBadInput).says(t, "--derivative")
+	f.score("--backend", "ref").want(t, exitGood)
+	audit(f.results).want(t, exitBadInput).says(t, "no columns of derivatives")
+}
+
 // readDerivatives reads a file that has columns of derivatives.
 func readDerivatives(t *testing.T, path string) *batch.Results {
 	t.Helper()
@@ -80,11 +125,7 @@ func readDerivatives(t *testing.T, path string) *batch.Results {
 		r.Metadata()["derivative"] != "gaussian" {
 		t.Fatalf("%s has the columns %v, metadata %v", path, r.Columns(), r.Metadata())
 	}
-	all := batch.NewResults(int(r.Len()), &batch.Options{Columns: r.Columns(), Precision: r.Precision()})
-	if n, err := r.Next(all); err != nil || n != all.N {
-		t.Fatalf("%d rows, %v", n, err)
-	}
-	return all
+	return readResults(t, path)
 }
 
 // TestDeriveRefuses names what is wrong.

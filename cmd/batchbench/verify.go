@@ -93,7 +93,8 @@ columns that prove them (gap, normal and both witnesses) unless --all has the re
 solve every row.
 
 'batchbench verify rollout' and 'batchbench verify sweep' audit the results of 'rollout'
-and 'sweep', 'batchbench verify contact' the impulses of 'contact' and 'step'.`,
+and 'sweep', 'batchbench verify contact' the impulses of 'contact' and 'step',
+'batchbench verify derivatives' columns of derivatives.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("unexpected argument %q; see '%s --help'", args[0], c.CommandPath())
@@ -119,7 +120,7 @@ and 'sweep', 'batchbench verify contact' the impulses of 'contact' and 'step'.`,
 	fs.Int64Var(&f.prove, "prove", 0, "rows of which the lower bound of the depth is proved, by branch and bound over "+
 		"directions; 0 is none")
 	f.addAudited(fs)
-	c.AddCommand(newVerifyRollout(e), newVerifySweep(e), newVerifyContact(e))
+	c.AddCommand(newVerifyRollout(e), newVerifySweep(e), newVerifyContact(e), newVerifyDerivatives(e))
 	return c
 }
 
