@@ -69,6 +69,9 @@ func BenchmarkPass(b *testing.B) {
 		o := batch.Options{Precision: batch.Double}
 		job := &batch.Job{Library: lib, Input: pairs, Options: o, Results: batch.NewResults(n, &o)}
 		pass := Pass{Workers: 1}
+		asked, query := *job, Differentiator{Workers: 1}
+		asked.Options.Columns = Needs | batch.ColGap | batch.ColDDistance
+		both := batch.NewResults(n, &asked.Options)
 		cotangents, gradients := make([]float64, AnswerWidth*n), make([]float64, TwistWidth*n)
 		for i := range cotangents {
 			cotangents[i] = rng.NormFloat64()
@@ -80,9 +83,11 @@ func BenchmarkPass(b *testing.B) {
 		}{
 			{"query", func() error { return backend.Run(ctx, job, 0, n, job.Results) }},
 			{"d_distance", func() error { return pass.Run(ctx, job, alone) }},
+			{"d_distance of a query", func() error { return query.Differentiate(ctx, &asked, 0, 0, both) }},
 			{"all columns", func() error { return pass.Run(ctx, job, all) }},
 			{"VJP", func() error { return pass.VJP(ctx, job, cotangents, gradients) }},
 		} {
+			both.CopyRows(0, job.Results, 0, n, job.Results.Columns)
 			b.Run(name+"/"+c.name, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

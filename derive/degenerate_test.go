@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// TestDegenerateRows has rows whose smoothness follows from their geometry, each in five frames and with the shapes
-// exchanged: 400 rows.
+// TestDegenerateRows has 200 pairs whose smoothness follows from their geometry: 72, and the same with a margin around
+// A or around B, which changes no feature. Each is in several frames, and with the shapes exchanged.
 func TestDegenerateRows(t *testing.T) {
 	box := geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1.5, Z: 2}}
 	cube := geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}
@@ -43,6 +43,8 @@ func TestDegenerateRows(t *testing.T) {
 		{"spheres that intersect", ball, ball, at(0.7, 0, 0), Smooth},
 		{"spheres with one center", ball, ball, at(0, 0, 0), NearSingular},
 		{"sphere and ellipsoid", ball, ellipsoid, at(4, 1, 1), Smooth},
+		{"ellipsoids", ellipsoid, ellipsoid, rotated(8, 1, 2, xAxis, 0.4), Smooth},
+		{"sphere beside a corner", box, ball, at(3, 4, 5), UniqueFeatures},
 		{"ellipsoids with one center", ellipsoid, ellipsoid, at(0, 0, 0), NotUnique},
 		{"sphere at the center of an ellipsoid", ellipsoid, ball, at(0, 0, 0), NotUnique},
 		{"parallel faces", box, cube, at(3, 0, 0), NotUnique},
@@ -116,9 +118,22 @@ func TestDegenerateRows(t *testing.T) {
 	}
 	var w Workspace
 	rng := rand.New(rand.NewPCG(5, 6))
-	rows := 0
-	for _, c := range cases {
-		for frame := range 5 {
+	rows, pairs := 0, 0
+	const variants = 3
+	for k := range variants * len(cases) {
+		c, margin := cases[k/variants], k%variants
+		frames := 5
+		if margin > 0 {
+			frames = 2
+			side := []*geom.Shape{&c.a, &c.b}[margin-1]
+			if (*side).Kind() == geom.KindHalfspace {
+				continue
+			}
+			*side = geom.WithMargin(*side, 0.07)
+			c.name += []string{", margin around A", ", margin around B"}[margin-1]
+		}
+		pairs++
+		for frame := range frames {
 			poseA := testkit.Pose(rng, 3)
 			if frame == 0 {
 				poseA = geom.IdentityPose()
@@ -142,8 +157,8 @@ func TestDegenerateRows(t *testing.T) {
 			}
 		}
 	}
-	if rows < 400 {
-		t.Errorf("%d rows", rows)
+	if rows < 1000 || pairs < 200 {
+		t.Errorf("%d rows of %d pairs", rows, pairs)
 	}
 }
 

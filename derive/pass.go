@@ -39,7 +39,7 @@ func (p *Pass) Check(job *batch.Job) error {
 	case job.Input.Len() != job.Results.N:
 		return fmt.Errorf("derive: %d pairs with %d answers", job.Input.Len(), job.Results.N)
 	}
-	return p.check(&rows{job: job, answers: job.Results})
+	return p.check(newRows(job, 0, job.Results))
 }
 
 func (p *Pass) check(r *rows) error {
@@ -67,7 +67,7 @@ func (p *Pass) Run(ctx context.Context, job *batch.Job, out *batch.Results) erro
 	if out.N != job.Results.N {
 		return fmt.Errorf("derive: results of %d rows for %d answers", out.N, job.Results.N)
 	}
-	return p.fill(ctx, &rows{job: job, answers: job.Results}, out)
+	return p.fill(ctx, newRows(job, 0, job.Results), out)
 }
 
 func (p *Pass) fill(ctx context.Context, r *rows, out *batch.Results) error {
@@ -93,7 +93,7 @@ func (p *Pass) VJP(ctx context.Context, job *batch.Job, cotangents, gradients []
 	if err := p.checkProduct(job, cotangents, gradients); err != nil {
 		return err
 	}
-	return p.derivatives(ctx, &rows{job: job, answers: job.Results}, func(i int, d *Derivative) {
+	return p.derivatives(ctx, newRows(job, 0, job.Results), func(i int, d *Derivative) {
 		c := cotangentOf((*[AnswerWidth]float64)(cotangents[AnswerWidth*i:]))
 		g := d.VJP(&c)
 		copy(gradients[TwistWidth*i:], g[:])
@@ -105,7 +105,7 @@ func (p *Pass) JVP(ctx context.Context, job *batch.Job, twists, tangents []float
 	if err := p.checkProduct(job, tangents, twists); err != nil {
 		return err
 	}
-	return p.derivatives(ctx, &rows{job: job, answers: job.Results}, func(i int, d *Derivative) {
+	return p.derivatives(ctx, newRows(job, 0, job.Results), func(i int, d *Derivative) {
 		c := d.JVP((*Twists)(twists[TwistWidth*i:]))
 		v := c.components()
 		copy(tangents[AnswerWidth*i:], v[:])
@@ -128,6 +128,16 @@ type rows struct {
 	job     *batch.Job
 	first   int
 	answers *batch.Results
+	valid   bool // rows with an answer are valid: a back end has checked them
+
+	cutOff    float64
+	hasCutOff bool
+}
+
+func newRows(job *batch.Job, first int, answers *batch.Results) *rows {
+	r := &rows{job: job, first: first, answers: answers}
+	r.cutOff, r.hasCutOff = job.Options.EffectiveCutOff()
+	return r
 }
 
 // worker is the memory of one goroutine.
@@ -135,6 +145,7 @@ type worker struct {
 	w   Workspace
 	row batch.Row
 	r   Row
+	d   Derivative
 
 	// Of rollouts: the places of both bodies in their world, and the positions of the parts from those of the bodies.
 	places [2]int32
@@ -151,14 +162,13 @@ func (p *Pass) derivatives(ctx context.Context, r *rows, store func(i int, d *De
 		solver = Reference
 	}
 	return p.each(ctx, r, func(w *worker, i int) {
-		var d Derivative
 		w.read(r, i)
 		if number := p.FirstRow + uint64(i); p.Mode == Zeroth && w.r.Answered {
-			d = w.w.ZerothOrder(&w.r, &p.Options, number, solver(&w.r))
+			w.d = w.w.ZerothOrder(&w.r, &p.Options, number, solver(&w.r))
 		} else {
-			d = w.w.Of(&w.r, &p.Options, number)
+			w.d = w.w.Of(&w.r, &p.Options, number)
 		}
-		store(i, &d)
+		store(i, &w.d)
 	})
 }
 
@@ -221,9 +231,10 @@ func (*Differentiator) Needs() batch.Columns { return Needs | batch.ColGap }
 // number in the whole.
 func (d *Differentiator) Differentiate(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results) error {
 	p := Pass{Options: job.Options.Derivative, FirstRow: uint64(number), Workers: d.Workers}
-	r := rows{job: job, first: lo, answers: out}
-	if err := p.check(&r); err != nil {
+	r := newRows(job, lo, out)
+	r.valid = true
+	if err := p.check(r); err != nil {
 		return err
 	}
-	return p.fill(ctx, &r, out)
+	return p.fill(ctx, r, out)
 }

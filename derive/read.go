@@ -1,6 +1,8 @@
 package derive
 
 import (
+	"math"
+
 	"clearance/batch"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -27,15 +29,20 @@ func (w *worker) take(r *rows, i int) {
 	if job.Options.Query == batch.Growth {
 		w.r.Growth, w.r.CenterA, w.r.CenterB = true, lib.GrowthCenter(w.row.ShapeA), lib.GrowthCenter(w.row.ShapeB)
 	}
-	if cutOff, ok := job.Options.EffectiveCutOff(); ok && w.r.Value-w.r.Gap > cutOff {
+	if r.hasCutOff && w.r.Value-w.r.Gap > r.cutOff {
 		w.r.Answered = false
 	}
 }
 
+// decided reports whether the answer of row i is decided.
+func (r *rows) decided(i int) bool {
+	out := r.answers
+	return (out.Marks == nil || out.Marks[i] == batch.Answered) && batch.Status(out.Status()[i]) <= batch.Penetrating
+}
+
 // answered reads the pair of row i and reports whether its answer is decided.
 func (w *worker) answered(r *rows, i int) bool {
-	out := r.answers
-	if out.Marks != nil && out.Marks[i] != batch.Answered || batch.Status(out.Status()[i]) > batch.Penetrating {
+	if !r.decided(i) {
 		return false
 	}
 	_, err := r.job.Read(r.first+i, &w.row)
@@ -45,8 +52,45 @@ func (w *worker) answered(r *rows, i int) bool {
 // reported returns the derivative of the value of row i in closed form, by normal and witnesses as they are:
 // dδ = n·(v_b - v_a), and of growth distances n·(v_B(x) - v_A(x))/h with x the common point and h = n·(ā - b̄).
 func (w *worker) reported(r *rows, i int) (g Twists) {
-	if w.read(r, i); w.r.usable() {
-		g = w.reportedValue()
+	if r.job.Options.Query == batch.Growth {
+		if w.read(r, i); w.r.usable() {
+			g = w.reportedValue()
+		}
+		return g
+	}
+	out := r.answers
+	switch {
+	case !r.decided(i):
+		return g
+	case r.valid: // positions alone are needed
+		r.job.Input.Row(r.first+i, &w.row)
+	case !w.answered(r, i):
+		return g
+	}
+	value, gap := out.Distance().At(i), 0.0
+	if column := out.Gap(); column != nil {
+		gap = float64(column[i])
+	}
+	if r.hasCutOff && value-gap > r.cutOff {
+		return g
+	}
+	// The scale of the pair, which shapes tell, is at least the distance.
+	if !(gap <= maxRelativeGap*math.Abs(value)) {
+		lib := r.job.Library
+		w.r = Row{A: lib.Shape(w.row.ShapeA), B: lib.Shape(w.row.ShapeB), Value: value}
+		if !(gap <= maxRelativeGap*w.r.scale()) {
+			return g
+		}
+	}
+	n, a, b := out.Normal().Vec(i), out.WitnessA().Vec(i), out.WitnessB().Vec(i)
+	g.push(0, r3.Scale(-1, n), r3.Sub(a, w.row.PoseA.Position))
+	g.push(6, n, r3.Sub(b, w.row.PoseB.Position))
+	sum := value // not finite if any number is not
+	for _, v := range g {
+		sum += v * 0x1p-1000
+	}
+	if !(math.Abs(sum) <= math.MaxFloat64) || !(math.Abs(r3.Norm2(n)-1) < maxLengthError) {
+		return Twists{}
 	}
 	return g
 }

@@ -29,8 +29,8 @@ type Rollout struct {
 // number of goroutines.
 //
 // A row is that of the parts that attain the least. Rows that bounds have ruled out, those beyond a largest distance
-// and rows without an answer have no gradient. Cotangents of values alone take normal and witnesses as they are; the others
-// polish the answers, see [Workspace.Exact]. Order zero is refused.
+// and rows without an answer have no gradient. Cotangents of values alone take normal and witnesses as they are; the
+// others polish the answers, see [Workspace.Exact]. Order zero is refused.
 func (p *Pass) RolloutVJP(ctx context.Context, r *Rollout, cotangents, gradients []float64) error {
 	rows, err := p.checkRollout(r)
 	if err != nil {
@@ -100,10 +100,11 @@ func (p *Pass) checkRollout(r *Rollout) (*rows, error) {
 	if err := r.Results.Check(n, &r.Options); err != nil {
 		return nil, err
 	}
-	rows := &rows{job: &batch.Job{Library: r.Bodies.Library(), Options: r.Options.Options}, answers: r.Results.Results}
+	job := &batch.Job{Library: r.Bodies.Library(), Options: r.Options.Options}
 	if r.Options.HasMaxDistance && !r.Options.HasCutOff && r.Options.Query.Info().CutOff == batch.CallersCutOff {
-		rows.job.Options.CutOff, rows.job.Options.HasCutOff = r.Options.MaxDistance, true
+		job.Options.CutOff, job.Options.HasCutOff = r.Options.MaxDistance, true
 	}
+	rows := newRows(job, 0, r.Results.Results)
 	return rows, p.check(rows)
 }
 
