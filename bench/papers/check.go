@@ -59,6 +59,12 @@ func (r *Results) check() error {
 	if g := r.Growth; g != nil && (len(g.Times) == 0 || len(g.Vertices) == 0 || len(g.Curves) == 0) {
 		return errors.New("growth: a table without rows")
 	}
+	if d := r.Derivatives; d != nil {
+		want(len(d.Targets), len(targetEstimators()), "derivatives, targets")
+		for i, t := range d.Targets {
+			want(len(t.Quantiles), len(targetStarts), "derivatives, target row %d, quantiles", i)
+		}
+	}
 	if err != nil {
 		return err
 	}

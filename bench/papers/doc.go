@@ -12,6 +12,8 @@
 //   - The Riemannian trust region beside GJK and EPA ([RTR], Tables I and II, Fig. 6 and 8).
 //   - The growth distance by the simplex method, by internal expansion and by Newton's method
 //     ([Growth], Table III, Fig. 3 to 5).
+//   - Derivatives of witnesses by randomised smoothing beside finite differences ([AGIMUS2023, Randomized Smoothing],
+//     Tables I and II, Fig. 5 and 6), and their bias and deviation.
 //
 // The layers: an [Experiment] fills its part of [Results]; [Results.Write] prints
 // them through the template report.md.tmpl, which holds the words. Counts follow

@@ -99,7 +99,7 @@ func (r *Results) figures() []figure {
 	for _, s := range order {
 		out = append(out, *byShape[s])
 	}
-	return append(append(out, r.rtrFigures()...), r.growthFigures()...)
+	return append(append(append(out, r.rtrFigures()...), r.growthFigures()...), r.derivativeFigures()...)
 }
 
 // emptyBars is n bars that are not there.

@@ -46,7 +46,8 @@ func (r *Results) Markdown() (string, error) {
 		"rtr": r.printRTR, "rtr-share": r.printRTRShare, "rtr-depths": r.printRTRDepths,
 		"rtr-choice": r.printRTRChoice, "rtr-meshes": r.printRTRMeshes,
 		"growth-times": r.printGrowthTimes, "growth-vertices": r.printGrowthVertices,
-		"growth-convergence": r.printGrowthCurves,
+		"growth-convergence": r.printGrowthCurves, "derivative-targets": r.printDerivativeTargets,
+		"derivative-times": r.printDerivativeTimes, "derivative-errors": r.printDerivativeErrors,
 	}
 	figures := r.figures()
 	t, err := template.New("report").Funcs(template.FuncMap{
@@ -91,6 +92,8 @@ func (r *Results) has(name string) bool {
 		"gear": len(r.Gear) > 0, "rtr": r.RTR != nil, "rtr-share": r.RTR != nil, "rtr-depths": r.RTR != nil,
 		"rtr-choice": r.RTR != nil, "rtr-meshes": r.RTR != nil,
 		"growth-times": r.Growth != nil, "growth-vertices": r.Growth != nil, "growth-convergence": r.Growth != nil,
+		"derivative-targets": r.Derivatives != nil, "derivative-times": r.Derivatives != nil,
+		"derivative-errors": r.Derivatives != nil,
 	}[name]
 }
 

@@ -37,6 +37,7 @@ type Results struct {
 	Generic      []GenericRow       `json:"generic"`
 	RTR          *RTRResults        `json:"rtr,omitempty"`
 	Growth       *GrowthResults     `json:"growth,omitempty"`
+	Derivatives  *DerivativeResults `json:"derivatives,omitempty"`
 	Seconds      map[string]float64 `json:"seconds"` // by experiment
 }
 
@@ -105,6 +106,8 @@ var Experiments = []Experiment{
 	{"rtr", "the Riemannian trust region beside GJK and EPA [RTR, Tables I and II, Fig. 6 and 8]", rtr},
 	{"growth", "the growth distance by the simplex method, IE and Newton's method [Growth, Table III, Fig. 3 to 5]",
 		growth},
+	{"derivatives", "derivatives by randomised smoothing beside finite differences (AGIMUS2023, Tables I and II, " +
+		"Fig. 5 and 6)", derivatives},
 }
 
 // Names returns the names of the experiments.
