@@ -151,6 +151,9 @@ func RunStream(ctx context.Context, d *dispatch.Dispatcher, s *Stream[*batch.Wor
 			return nil, err
 		}
 		defer b.Close()
+		if err := b.makeResults(); err != nil {
+			return nil, err
+		}
 		run.EstimateRows = b.run.EstimateRows // one back end for all ranges
 		r, rep, err := b.Run(ctx)
 		all.merge(&rep, b.run.MaxRowErrors)
