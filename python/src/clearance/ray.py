@@ -296,12 +296,19 @@ def _engine(backend: str, precision: Any, workers: int) -> cl.Engine:
     return _engines[key]
 
 
+def _ray() -> Any:
+    """Ray's package, whose decorators change types in ways that checkers do not follow."""
+    import ray
+
+    return ray
+
+
 _libraries: Final[dict[str, cl.Library]] = {}
 
 
 def _library(held: tuple[str, list[Any]]) -> cl.Library:
     """The library of a digest, fetched by this process once: what an engine has prepared of it serves all tasks."""
-    import ray
+    ray = _ray()
 
     digest, (ref,) = held
     if digest not in _libraries:
@@ -365,7 +372,7 @@ def _run(
     about: dict[str, Any],
     progress: bool,
 ) -> list[dict[str, Any]]:
-    import ray
+    ray = _ray()
 
     if not ray.is_initialized():
         ray.init()
@@ -397,7 +404,7 @@ def _run(
             s = running.pop(ref)
             row = rows[s.index]
             try:
-                found = ray.get(ref)
+                found: Any = ray.get(ref)
             except ray.exceptions.RayError as e:  # a worker that died more often than Ray tries again
                 found = (0, 0, f"audit: {e}") if ref in audits else {**_row(s), "error": f"{type(e).__name__}: {e}"}
             if ref in audits:
@@ -491,7 +498,7 @@ class Rollouts:
         workers: int = 1,
         **options: Any,
     ) -> None:
-        import ray
+        ray = _ray()
 
         whole("actors", actors, 1)
         whole("worlds", worlds, actors)
@@ -503,7 +510,9 @@ class Rollouts:
         self.ranges = list(itertools.pairwise(ends))
         held = ray.put(scene)
         actor = ray.remote(num_cpus=workers)(_Worlds)
-        self._actors = [actor.remote(held, hi - lo, (backend, precision, workers), options) for lo, hi in self.ranges]
+        self._actors: list[Any] = [
+            actor.remote(held, hi - lo, (backend, precision, workers), options) for lo, hi in self.ranges
+        ]
 
     def submit(self, poses: Any, *, quat: Literal["wxyz", "xyzw"]) -> list[Any]:
         """References to the columns of each actor's worlds, a dict of arrays each. poses: float64 [W,M,7]."""
@@ -516,7 +525,8 @@ class Rollouts:
     def __call__(self, poses: Any, *, quat: Literal["wxyz", "xyzw"]) -> dict[str, Any]:
         """The columns of all worlds, joined in order."""
         import numpy as np
-        import ray
+
+        ray = _ray()
 
         parts = ray.get(self.submit(poses, quat=quat))
         return {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
