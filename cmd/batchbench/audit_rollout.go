@@ -202,3 +202,234 @@ func auditRollout(ctx context.Context, job *rollout.Job, s *rolloutSample) (*rol
 	}
 	return r, nil
 }
+
+// interval is what the reference proves of a pair of parts, of a row or of a world.
+type interval struct {
+	lower, upper float64
+	sure, maybe  int // rows that are, and that may pass as, in contact
+	invalid      bool
+}
+
+var nothing = interval{lower: math.Inf(1), upper: math.Inf(1)}
+
+// rowOf is a pair of bodies of a world with its pairs of parts.
+type rowOf struct {
+	a, b           int32
+	first          int // of its pairs of parts in the list
+	partsA, partsB int // numbers of parts, 0 of an absent body
+	known          interval
+}
+
+// listOf returns the pairs of bodies of a world, and the list of their pairs of parts.
+func listOf(job *rollout.Job, world int) (rows []rowOf, list []batch.Row) {
+	w, b := job.Worlds, job.Bodies
+	add := func(ka, kb int32) {
+		x, y := w.Body(world, ka), w.Body(world, kb)
+		row := rowOf{a: ka, b: kb, first: len(list), known: nothing}
+		if x != batch.Absent && y != batch.Absent {
+			row.partsA, row.partsB = len(b.Parts(x)), len(b.Parts(y))
+			for i, p := range b.Parts(x) {
+				for j, q := range b.Parts(y) {
+					list = append(list, batch.Row{ShapeA: p.Shape, PoseA: b.PartPose(x, i, w.Pose(world, ka)),
+						ShapeB: q.Shape, PoseB: b.PartPose(y, j, w.Pose(world, kb))})
+				}
+			}
+		}
+		rows = append(rows, row)
+	}
+	if !w.AllPairs {
+		for p, a := range w.TemplateA {
+			add(a, w.TemplateB[p])
+		}
+		return rows, list
+	}
+	m := int32(w.BodiesPerWorld())
+	skipped := map[[2]int32]bool{}
+	for i, a := range w.SkipA {
+		skipped[[2]int32{min(a, w.SkipB[i]), max(a, w.SkipB[i])}] = true
+	}
+	for a := range m {
+		for b := a + 1; b < m; b++ {
+			if !skipped[[2]int32{a, b}] {
+				add(a, b)
+			}
+		}
+	}
+	return rows, list
+}
+
+// world audits the rows of a world.
+func (r *rolloutAudit) world(c *rowAuditor, world int, rows []rowOf, solved *batch.Results) {
+	job, whole := c.job, nothing
+	touch := job.Options.Query.Info().Touch
+	for i := range rows {
+		row := &rows[i]
+		end := solved.N
+		if i+1 < len(rows) {
+			end = rows[i+1].first
+		}
+		for k := row.first; k < end; k++ {
+			row.known.add(boundsOf(solved, k))
+		}
+		if row.known.upper <= touch {
+			row.known.sure = 1
+		}
+		if row.known.lower <= touch+c.tolerance(touch, job.Worlds.Body(world, row.a), job.Worlds.Body(world, row.b)) {
+			row.known.maybe = 1
+		}
+		whole.add(row.known)
+		whole.sure, whole.maybe = whole.sure+row.known.sure, whole.maybe+row.known.maybe
+	}
+	out := job.Results
+	note := func(at int, err error) { r.note(world, at, err) }
+	switch {
+	case out.Pair != nil:
+		err := r.check(&whole, c, world, batch.Absent, batch.Absent)
+		for i := range rows {
+			if row := &rows[i]; err == nil && row.least(out, world, i) {
+				err = row.named(out, world, solved)
+			}
+		}
+		note(world, err)
+	case out.Offsets == nil:
+		for i := range rows {
+			at := world*len(rows) + i
+			note(at, r.row(&rows[i], c, world, at, solved))
+		}
+	default:
+		at := int(out.Offsets[world])
+		for i := range rows {
+			row := &rows[i]
+			if at < int(out.Offsets[world+1]) && out.BodyA[at] == row.a && out.BodyB[at] == row.b {
+				note(at, r.row(row, c, world, at, solved))
+				at++
+			} else if least := job.Options.MaxDistance; row.known.invalid || row.known.upper < least {
+				note(at, fmt.Errorf("bodies %d and %d have no row, and are nearer than %g m", row.a, row.b, least))
+			}
+		}
+		if at != int(out.Offsets[world+1]) {
+			note(at, fmt.Errorf("bodies %d and %d are not asked, or out of order", out.BodyA[at], out.BodyB[at]))
+		}
+	}
+}
+
+// boundsOf returns what the reference proves of a pair of parts.
+func boundsOf(solved *batch.Results, k int) interval {
+	if batch.Status(solved.Status()[k]) == batch.Invalid {
+		return interval{lower: math.Inf(1), upper: math.Inf(1), invalid: true}
+	}
+	d, gap := solved.Distance().F64[k], float64(solved.Gap()[k])
+	if math.IsNaN(d) || math.IsInf(gap, 1) {
+		return interval{lower: math.Inf(-1), upper: math.Inf(1)}
+	}
+	return interval{lower: d - gap, upper: d + gap}
+}
+
+// add takes the least of both; rows in contact are counted by the caller.
+func (x *interval) add(y interval) {
+	x.lower, x.upper = min(x.lower, y.lower), min(x.upper, y.upper)
+	x.invalid = x.invalid || y.invalid
+}
+
+// row returns an error if row i of the results is refuted, also by the pair of parts that it names.
+func (r *rolloutAudit) row(row *rowOf, c *rowAuditor, world, i int, solved *batch.Results) error {
+	w := c.job.Worlds
+	if err := r.check(&row.known, c, i, w.Body(world, row.a), w.Body(world, row.b)); err != nil {
+		return err
+	}
+	return row.named(c.job.Results, i, solved)
+}
+
+// least reports whether the result of a world is that of row i, this one.
+func (row *rowOf) least(out *rollout.Results, world, i int) bool {
+	if out.BodyA != nil {
+		return out.BodyA[world] == row.a && out.BodyB[world] == row.b
+	}
+	return out.Pair[world] == int32(i)
+}
+
+// named returns an error if the pair of parts that row i of the results names is refuted.
+func (row *rowOf) named(out *rollout.Results, i int, solved *batch.Results) error {
+	a, b := int(out.PartA[i]), int(out.PartB[i])
+	if a < 0 || a >= row.partsA || b < 0 || b >= row.partsB { // which form reports
+		return nil
+	}
+	if out.Distance().Len() != 0 && out.Gap() != nil {
+		of := boundsOf(solved, row.first+a*row.partsB+b)
+		if d, gap := out.Distance().At(i), float64(out.Gap()[i]); of.lower > d+gap {
+			return fmt.Errorf("%g ± %g by parts %d and %d, which are beyond %g", d, gap, a, b, of.lower)
+		}
+	}
+	return nil
+}
+
+// check returns an error if row i of the results, of bodies x and y, excludes what is known.
+func (r *rolloutAudit) check(known *interval, c *rowAuditor, i int, x, y int32) error {
+	out, o := c.job.Results, &c.job.Options
+	touch := o.Query.Info().Touch
+	status := batch.Undecided
+	if out.Status() != nil {
+		status = batch.Status(out.Status()[i])
+	}
+	switch near := touch + c.tolerance(touch, x, y); {
+	case known.invalid:
+		if out.Status() != nil && status != batch.Invalid {
+			return fmt.Errorf("%v, with an invalid pose or pair", status)
+		}
+		return nil
+	case status == batch.Invalid:
+		return fmt.Errorf("invalid, without an invalid pose or pair")
+	case status == batch.Separated && known.upper < touch:
+		return fmt.Errorf("separated, with a distance of at most %g", known.upper)
+	case status == batch.Penetrating && known.lower > touch:
+		return fmt.Errorf("penetrating, with a distance of at least %g", known.lower)
+	case status == batch.Touching && (known.lower > near || known.upper < 2*touch-near):
+		return fmt.Errorf("touching, with a distance in [%g, %g]", known.lower, known.upper)
+	}
+	if out.Distance().Len() != 0 && !(status == batch.Undecided && out.Status() != nil) {
+		d := out.Distance().At(i)
+		gap := c.tolerance(d, x, y)
+		if out.Gap() != nil {
+			gap = float64(out.Gap()[i])
+		}
+		switch {
+		case !(d-gap > known.upper || d+gap < known.lower):
+		case out.Gap() == nil && c.bound(d, status):
+			r.Unaudited++
+		default:
+			return fmt.Errorf("%g ± %g excludes [%g, %g] of the reference", d, gap, known.lower, known.upper)
+		}
+	}
+	if out.Pair == nil {
+		return nil
+	}
+	switch n, failed := int(out.Contacts[i]), int(out.Failed[i]); {
+	case out.Any[i] == rollout.AnyNone && known.sure > 0 || out.Any[i] == rollout.AnyContact && known.maybe == 0:
+		return fmt.Errorf("any is %d, with %d to %d pairs in contact", out.Any[i], known.sure, known.maybe)
+	case n > known.maybe || n+failed < min(known.sure, c.counted()):
+		return fmt.Errorf("%d contacts, of %d to %d pairs", n, known.sure, known.maybe)
+	}
+	return nil
+}
+
+// bound reports whether the distance of a row may be a mere bound, of which the gap says how far it is off.
+func (c *rowAuditor) bound(d float64, status batch.Status) bool {
+	o := &c.job.Options
+	switch q := o.Query.Info(); {
+	case q.Boolean() || q.CutOff == batch.CutOffAtTouch && status == batch.Separated:
+		return true
+	case q.CutOff == batch.CallersCutOff && o.HasCutOff && d >= o.CutOff:
+		return true
+	}
+	return o.HasMaxDistance && d >= o.MaxDistance
+}
+
+// counted is the number of contacts up to which worlds count theirs: of a Boolean query of statuses, which may end a
+// world at the first, 1. What the file says of that is not looked at.
+func (c *rowAuditor) counted() int {
+	const values = batch.ColDistance | batch.ColGap
+	if c.job.Options.Query.Info().Boolean() && c.job.Results.Columns&values == 0 && !c.job.Worlds.AllPairs {
+		return 1
+	}
+	return math.MaxInt
+}

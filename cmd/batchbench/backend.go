@@ -3,15 +3,21 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
+	"text/tabwriter"
 
 	"clearance"
 	"clearance/batch"
 	"clearance/cpu"
 	"clearance/dispatch"
 	"clearance/engine"
+
+	"github.com/spf13/cobra"
 )
 
 // vulkanName is the name of the Vulkan back end.
@@ -125,4 +131,86 @@ func listDevices() ([]deviceReport, error) {
 		add(b.Name(), "", b.Device())
 	}
 	return list, nil
+}
+
+// deviceReport is the entry of a back end in the list of `devices`.
+type deviceReport struct {
+	Backend string `json:"backend"`
+	Index   string `json:"index,omitempty"` // of a Vulkan device, for --device
+	Kind    string `json:"kind"`            // discrete, integrated, virtual, software or cpu
+	Device  string `json:"device,omitempty"`
+	Proof   string `json:"proof,omitempty"` // arithmetic that proves answers in single precision, of a Vulkan device
+	Usable  bool   `json:"usable"`
+	Why     string `json:"why,omitempty"` // the reason if it is not usable
+}
+
+func newDevices(e *env) *cobra.Command {
+	var jsonPath string
+	c := &cobra.Command{
+		Use:   "devices",
+		Short: "list the back ends and Vulkan devices, with the reason if one is not usable",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			list, err := listDevices()
+			if err != nil {
+				return err
+			}
+			if jsonPath != "-" {
+				if err := printDevices(e, list); err != nil {
+					return err
+				}
+			}
+			if jsonPath != "" {
+				return writeJSON(e.stdout, jsonPath, list)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&jsonPath, "json", "", "write the list as JSON to this file; - is standard output, in place "+
+		"of the table")
+	return c
+}
+
+func printDevices(e *env, list []deviceReport) error {
+	tw := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "BACK END\tINDEX\tUSABLE\tPROOF\tDEVICE")
+	for _, d := range list {
+		usable, text := "yes", d.Device
+		if !d.Usable {
+			usable, text = "no", d.Why
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", d.Backend, d.Index, usable, d.Proof, text)
+	}
+	return tw.Flush()
+}
+
+// deviceProbe is the command that tries a Vulkan device in a process of its own, see [engine.Options]. It is set by
+// main, so that tests of commands start no processes.
+var deviceProbe []string
+
+// tryDevice is the name of the subcommand that is the child process.
+const tryDevice = "try-device"
+
+// probeCommand returns the command line of the child process. A program that does not know its own file opens devices
+// directly.
+func probeCommand() []string {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return []string{self, tryDevice}
+}
+
+func newTryDevice(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:    tryDevice + " INDEX NAME",
+		Short:  "open and close a Vulkan device, to find out whether its driver survives it",
+		Hidden: true,
+		Args:   cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			// A signal to the group is for the parent. What it ends must not look like a crash of the driver.
+			signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+			return engine.TryDevice(e.stdout, args)
+		},
+	}
 }
