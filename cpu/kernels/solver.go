@@ -30,7 +30,7 @@ func NewSolver(variant string) *Solver {
 func (s *Solver) Stats() Stats {
 	c := &s.scratch[0]
 	return Stats{int64(c.rows32), int64(c.steps32), int64(c.lanes32), int64(c.rows64), int64(c.steps64),
-		int64(c.lanes64), int64(c.rows_rtr), int64(c.done_rtr), int64(c.steps_rtr)}
+		int64(c.lanes64), int64(c.rows_shared), int64(c.rows_rtr), int64(c.done_rtr), int64(c.steps_rtr)}
 }
 
 // Call is one call of a back end: the columns of a job and of its results, pinned. It may be used again after Close.

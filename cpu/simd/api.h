@@ -222,6 +222,7 @@ typedef struct {
     clr_growth growth;
     uint8_t depths[CLR_DEPTH_BYTES]; // polytopes, see epa_surface.h
     int64_t rows32, steps32, lanes32, rows64, steps64, lanes64, rows_rtr, done_rtr, steps_rtr; // statistics, summed up
+    int64_t rows_shared; // of rows32, those of shared_shapes.h
 } clr_scratch;
 
 #define CLR_SCRATCHES 2

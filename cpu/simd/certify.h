@@ -280,4 +280,75 @@ static __attribute__((noinline)) int certify_rows(const clr_call *c, clr_scratch
     return certify_class_pair(c, s, at0, n, ka, kb, again, left);
 }
 
+// prove_class_pair is the part of certify_class_pair that proves most distances of polytopes, for at most PROVED_ROWS
+// rows that share their shapes, with the same operations in the same order. Each stage takes all rows before the next
+// one: the processor overlaps its vectors, since a chain of operations leads through all of a row's proof. Rows that it
+// answers are done; it returns the number of the others.
+#define PROVED_ROWS 64
+ALWAYS int prove_class_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb) {
+    // Of each row: x, the point of the simplex closest to the origin, the closest point of A, |x|, the lower bound.
+    double keep[11][PROVED_ROWS] __attribute__((aligned(64)));
+    const int rough = ka == CLR_HULL && kb == CLR_HULL;
+    const T(shared_hulls) hulls = T(shared_by)(c, s, c->corners);
+    T(places) at = {.call = c, .stride = CLR_STRIDE64, .shared = &hulls, .lanes = LANES};
+    int left = 0;
+    for (int k = 0; k < n; k += W) {
+        V3 v[3], av[3], seed, own;
+        at.in = &s->in64[0][k];
+        for (int j = 0; j < 3; j++) v[j] = seed_vertex(&at, s, k, j, ka, kb, &seed, &av[j], &own);
+        const V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]);
+        const clr_projection f = triangle_projection(v[0], e1, e2);
+        const VF xx = T(dot)(f.x, f.x), nn = T(dot)(f.n, f.n), nx = T(dot)(f.n, f.x);
+        const VF ee = MAX(T(dot)(e1, e1), T(dot)(e2, e2));
+        const VM use = MAND(f.face, MAND(LT(xx * ee, nn), LE(SET1(0.25) * nn * xx, nx * nx)));
+        const V3 x = T(sel)(use, T(scale)(COPYSIGN(SET1(1), nx), f.n), f.x);
+        T(st3)(&keep[0][k], PROVED_ROWS, T(scale)(inverse_length(x), x));
+        T(st3)(&keep[3][k], PROVED_ROWS, f.x);
+        T(st3)(&keep[6][k], PROVED_ROWS,
+               T(axpy)(f.l2, T(sub)(av[2], av[0]), T(axpy)(f.l1, T(sub)(av[1], av[0]), av[0])));
+        STOREU(&keep[9][k], SQRT(xx));
+    }
+    for (int k = 0; k < n; k += W) {
+        const V3 x = T(ld3)(&keep[0][k], PROVED_ROWS);
+        at.in = &s->in64[0][k];
+        STOREU(&keep[10][k],
+               rough ? approximate_support_value(&at, s, k, x, SET1(1 / c->tolerance) * LOADU(&s->more[CLR_TOL][k]))
+                     : T(support_value)(&at, ka, kb, x, &(T(known)){0}));
+    }
+    for (int k = 0; k < n; k += W) {
+        const double *more = &s->more[0][k];
+        const VF rounding = LOADU(more + CLR_ROUNDING * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
+        const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
+        const V3 x = T(ld3)(&keep[0][k], PROVED_ROWS), point = T(ld3)(&keep[3][k], PROVED_ROWS),
+                 nearest_a = T(ld3)(&keep[6][k], PROVED_ROWS);
+        const VF length = LOADU(&keep[9][k]), distance = length - radius, upper = distance + rounding,
+                 lower = LOADU(&keep[10][k]) - radius - rounding, gap = MAX(upper - distance, distance - lower);
+        const V3 side = T(axpy)(-length, x, point), normal = T(neg)(x);
+        const VM unit = is_unit(x);
+        VM ok = LE(gap, most_gap(c, ka, kb, tol, rounding));
+        if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
+        ok = MAND(MAND(MAND(ok, unit), LE(lower, upper)), LE(T(dot)(side, side), gap * gap));
+        unsigned open = 0;
+        for (int l = 0; l < W && k + l < n; l++)
+            open |= (unsigned)(s->state[k + l] == CLR_OPEN || s->state[k + l] == CLR_AWAY) << l;
+        const unsigned yes = open & MBITS(ok);
+        store_lanes_as(c, s, at0, k, yes, CLR_SOLVER_GJK, distance, lower, upper, MBITS(MAND(unit, LT(SET1(0), lower))),
+                       MBITS(LT(upper, SET1(0))), normal, T(axpy)(ra, normal, nearest_a),
+                       T(axpy)(-rb, normal, T(sub)(nearest_a, point)));
+    }
+    for (int i = 0; i < n; i++) left += s->state[i] != CLR_DONE;
+    return left;
+}
+
+// prove_shared is prove_class_pair where that is compiled for the pair of classes and the tolerance needs no
+// refinement.
+static __attribute__((noinline)) int prove_shared(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka,
+                                                  int kb) {
+    if (c->tolerance < FINE_TOLERANCE) return n;
+    if (SPECIAL(ka, kb, CLR_SMALL)) return prove_class_pair(c, s, at0, n, CLR_SMALL, CLR_SMALL);
+    if (SPECIAL(ka, kb, CLR_HULL) && c->tolerance > 1.25 * APPROXIMATE_UNITS * 0x1p-24)
+        return prove_class_pair(c, s, at0, n, CLR_HULL, CLR_HULL);
+    return n;
+}
+
 #endif

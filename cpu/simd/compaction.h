@@ -41,15 +41,17 @@ static void answer_compacted(const clr_call *c, clr_scratch *s, compacted_rows *
     w->n = 0;
 }
 
-// compact_penetrating copies the rows among 0 to count−1 of the group whose cores intersect to *w, unless most do.
+// compact_penetrating copies the rows among 0 to count−1 of the group whose cores intersect to *w, unless most do;
+// these as well with `always`, for groups that are small.
 static __attribute__((noinline)) void compact_penetrating(const clr_call *c, clr_scratch *s, compacted_rows *w,
-                                                          int64_t lo, int count, int ka, int kb, int *left) {
+                                                          int64_t lo, int count, int ka, int kb, int always,
+                                                          int *left) {
     int32_t list[CLR_GROUP_ROWS];
     clr_scratch *penetrating = w->s;
     int n = 0;
     for (int i = 0; i < count; i++)
         if (s->state[i] == CLR_INSIDE) list[n++] = i;
-    if (!FEW(n, count)) return;
+    if (n == 0 || (!always && !FEW(n, count))) return;
     if (w->n + n > CLR_GROUP_ROWS) answer_compacted(c, s, w, lo, ka, kb, left);
     const int at = w->n;
     for (int j = 0; j < CLR_STOP; j++) PICK(penetrating->in64[j] + at, s->in64[j]);

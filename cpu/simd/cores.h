@@ -109,15 +109,23 @@ ALWAYS void T(put_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
     else if (IN_LANES(k)) T(set_hull)(h, l, s, k);
 }
 
+// shared_hulls are the hulls of A and B that all lanes share.
+typedef struct {
+    const REAL *vertices[2]; // four values of each vertex; in float32 only of hulls with cells, see clr_call.points
+    int count[2];
+    REAL size[2]; // bounding radius
+} T(shared_hulls);
+
 // places points to the data of the pairs of all lanes.
 typedef struct {
     const clr_call *call;
     const REAL *in; // input columns, `stride` apart
     int stride;
-    const T(hulls) *hull[2];     // of A and B
-    const REAL (*copy[2])[3][W]; // of small hulls in float32: their vertices
-    int copied[2];               // and the number of those to scan
-    unsigned lanes;              // the active lanes; results of the others are undefined
+    const T(hulls) *hull[2];       // of A and B
+    const REAL (*copy[2])[3][W];   // of small hulls in float32: their vertices
+    int copied[2];                 // and the number of those to scan
+    const T(shared_hulls) *shared; // of hulls that all lanes share, or null
+    unsigned lanes;                // the active lanes; results of the others are undefined
 } T(places);
 
 #endif

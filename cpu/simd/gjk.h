@@ -66,15 +66,17 @@ static __attribute__((noinline)) V3 T(combined)(V3 w, V3 b, V3 c, V3 d) {
 ALWAYS VF status_rounding(VF stop) { return SET1((REAL)(1 / STATUS_STOP)) * stop; }
 #endif
 
-// step takes one step of GJK in all lanes.
-ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int kb, int boolean, int any) {
+// step takes one step of GJK in all lanes. `taken` are the steps that all of them have taken, ANY_STEPS where that is
+// not known.
+ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int kb, int boolean, int how, int taken) {
     const VF one = SET1(1);
     const int hulls = IS_HULL(ka) && IS_HULL(kb); // mostly without radii; only these need weights
     // Any points of D can prove an intersection. So of large hulls candidate vertices are used, and
     // support vertices only where they end the row, or, for depths, after a candidate that brought no
     // progress. Distances need support vertices too often.
-    const int use_candidate = REAL_BITS == 32 && any && (ka == CLR_HULL || kb == CLR_HULL);
-    const REAL *in = &L->in[0][0];
+    const int use_candidate = REAL_BITS == 32 && how == CANDIDATES && (ka == CLR_HULL || kb == CLR_HULL);
+    const REAL *in = at->in;
+    const int stride = at->stride;
     VM active = MFROM(L->active);
     V3 x = T(ld3)(L->x[0], W);
     VF xx = LOADU(L->xx), step = LOADU(L->step);
@@ -82,17 +84,20 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     V3 a;
     VF found[2] = {one, one};
     at->lanes = L->active;
-    V3 w = T(support_or_candidate)(at, ka, kb, x, r, &a, boolean ? 0 : found, use_candidate);
+    V3 w = T(support_or_candidate)(at, ka, kb, x, r, &a, boolean ? 0 : found, how);
 #if REAL_BITS == 32
-    VM empty = LT(step, SET1((REAL)0.5)); // x is an initial direction, the simplex is empty
+    const VM empty = taken == 0 ? MFROM(LANES)
+                     : taken != ANY_STEPS
+                         ? MFROM(0)
+                         : LT(step, SET1((REAL)0.5)); // x is an initial direction, the simplex is empty
 #else
     VM empty = LT(one, SET1(0));
 #endif
     VF bound = T(dot)(x, w) * r;
     if (use_candidate) {
-        const VM last = MAND(
-            active, MOR(MFROM(boolean ? 0 : L->certain), MOR(MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), empty),
-                                                             LT(LOADU(in + CLR_FAR * W), bound))));
+        const VM last = MAND(active, MOR(MFROM(boolean ? 0 : L->certain),
+                                         MOR(MANDN(LE(length - bound, LOADU(in + CLR_STOP * stride)), empty),
+                                             LT(LOADU(in + CLR_FAR * stride), bound))));
         if (MBITS(last)) {
             at->lanes = MBITS(last);
             VF other[2] = {one, one};
@@ -104,19 +109,19 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     step = SEL(active, step + one, step);
     // The lane is done if the dual bound is close enough to |x|, or far enough, or x proves an
     // intersection.
-    VM close = MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), empty);
-    VM far = LT(LOADU(in + CLR_FAR * W), bound);
+    VM close = MANDN(LE(length - bound, LOADU(in + CLR_STOP * stride)), empty);
+    VM far = LT(LOADU(in + CLR_FAR * stride), bound);
     if (!boolean && !w0->call->collide) far = MANDN(far, empty);
     VM done = MAND(active, MOR(close, far));
-    if (!boolean) done = MOR(done, MANDN(MAND(active, LT(length, LOADU(in + CLR_NEAR * W))), empty));
+    if (!boolean) done = MOR(done, MANDN(MAND(active, LT(length, LOADU(in + CLR_NEAR * stride))), empty));
     L->away |= MBITS(MAND(active, far));
     active = MANDN(active, done);
     // A separating plane excludes that the origin is inside, whatever rounding says of the simplex.
-    VM disjoint = LT(LOADU(in + CLR_SUPPORT_ROUNDING * W), bound);
+    VM disjoint = LT(LOADU(in + CLR_SUPPORT_ROUNDING * stride), bound);
 
     V3 b = T(ld3)(L->vert[0], W), c = T(ld3)(L->vert[3], W), d = T(ld3)(L->vert[6], W);
     const int weighted = REAL_BITS == 64 || (boolean && !hulls);
-    T(nearest) p = T(project)(w, b, c, d, weighted);
+    const T(nearest) p = T(project_after)(w, b, c, d, weighted, taken);
     V3 nx = T(sel)(empty, w, p.x);
 #if REAL_BITS == 64
     if (w0->call->tolerance < FINE_TOLERANCE && has_flats(ka, kb)) {
@@ -129,7 +134,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     VF nxx = T(dot)(nx, nx);
     VM inside = MANDN(MAND(p.inside, active), MOR(disjoint, empty));
     if (boolean) {
-        const VF near = LOADU(in + CLR_NEAR * W);
+        const VF near = LOADU(in + CLR_NEAR * stride);
         VM penetrating = MAND(LT(SET1(0), near), active);
         if (hulls) penetrating = MAND(penetrating, LT(nxx, near * near));
         if (!hulls || MBITS(penetrating)) {
@@ -139,7 +144,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
             penetrating = MAND(penetrating, LT(T(dot)(sum, sum), near * near));
         }
 #if REAL_BITS == 32
-        const VF rounding = status_rounding(LOADU(in + CLR_STOP * W));
+        const VF rounding = status_rounding(LOADU(in + CLR_STOP * stride));
         penetrating = MOR(penetrating, MAND(inside, LT(LOOSE_VOLUME(rounding) * p.longest_squared, p.least_volume)));
         const VM uncertain = MANDN(inside, penetrating);
         if (MBITS(uncertain)) penetrating = MOR(penetrating, MAND(uncertain, contains(w, b, c, d, rounding)));
@@ -228,14 +233,14 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
         for (int k = 0; k < BLOCKS; k++) {
             T(lanes) *L = &lanes[k];
             if (__builtin_popcount(L->active) <= (w.next < n ? W - REFILL : 0)) {
-                T(flush)(L, &w);
+                T(flush)(L, &w, 0);
                 T(refill)(L, &w);
             }
             if (!L->active) continue;
             more = 1;
             steps++;
             busy += __builtin_popcount(L->active);
-            T(step)(L, &w, &at[k], ka, kb, boolean, any);
+            T(step)(L, &w, &at[k], ka, kb, boolean, any, ANY_STEPS);
         }
     }
     FLUSH_END;

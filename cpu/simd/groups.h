@@ -124,4 +124,59 @@ static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int
     return left;
 }
 
+// Rows of a group that share both shapes, see shared_shapes.h: as many are worth solving together.
+#define LEAST_SHARED 32
+enum { MOST_SHARED_PAIRS = CLR_BLOCK / LEAST_SHARED };
+
+// sort_by_shapes sorts rows order[0..n), relative to lo, so that those with the same two shapes follow one another, and
+// writes where each run of at least LEAST_SHARED rows ends; the other rows come last. It returns the number of runs; it
+// gives up, with 0, once there are more pairs of shapes than n rows can make runs of. The order within a run stays.
+static __attribute__((noinline)) int sort_by_shapes(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order,
+                                                    int n, int32_t end[MOST_SHARED_PAIRS]) {
+    enum { SLOTS = 4 * MOST_SHARED_PAIRS };
+    const int most = n / LEAST_SHARED;
+    const uint32_t templates = (uint32_t)c->templates, offset = c->poses ? (uint32_t)(lo % c->templates) : 0;
+    int32_t shape_a[MOST_SHARED_PAIRS], shape_b[MOST_SHARED_PAIRS], count[MOST_SHARED_PAIRS], to[MOST_SHARED_PAIRS],
+        sorted[CLR_BLOCK];
+    int8_t pair_of[SLOTS]; // a hash table
+    int pairs = 0, runs = 0, sum = 0, last = -1, same = 0;
+    if (c->templates > INT32_MAX / 2) return 0;
+    memset(pair_of, -1, sizeof pair_of);
+    for (int i = 0; i < n; i++) {
+        int32_t a, b;
+        if (c->poses) { // row_at with a division of 32 bits
+            const uint32_t pair = (offset + (uint32_t)order[i]) % templates;
+            a = c->body_shape[c->template_a[pair]], b = c->body_shape[c->template_b[pair]];
+        } else {
+            a = c->shape_a[lo + order[i]], b = c->shape_b[lo + order[i]];
+        }
+        if (last < 0 || a != shape_a[last] || b != shape_b[last]) {
+            uint32_t at = ((uint32_t)a * 0x9e3779b1u ^ (uint32_t)b * 0x85ebca77u) >> 16 & (SLOTS - 1);
+            for (; pair_of[at] >= 0; at = (at + 1) & (SLOTS - 1))
+                if (shape_a[pair_of[at]] == a && shape_b[pair_of[at]] == b) break;
+            if (pair_of[at] < 0) {
+                if (pairs == most) return 0;
+                shape_a[pairs] = a, shape_b[pairs] = b, count[pairs] = 0;
+                pair_of[at] = (int8_t)pairs++;
+            }
+            if (last >= 0) count[last] += same;
+            last = pair_of[at], same = 0;
+        }
+        s->key[i] = (uint8_t)last;
+        same++;
+    }
+    if (last >= 0) count[last] += same;
+    for (int few = 0; few < 2; few++)
+        for (int p = 0; p < pairs; p++) {
+            if ((count[p] < LEAST_SHARED) != few) continue;
+            to[p] = sum;
+            sum += count[p];
+            if (!few) end[runs++] = sum;
+        }
+    if (pairs == 1) return runs;
+    for (int i = 0; i < n; i++) sorted[to[s->key[i]]++] = order[i];
+    memcpy(order, sorted, (size_t)n * sizeof *order);
+    return runs;
+}
+
 #endif

@@ -171,22 +171,19 @@ ALWAYS void prepare32(const clr_call *c, clr_scratch *s, int64_t lo, int k, int 
     }
 }
 
-// prepare fills the columns of rows order[0..n) (relative to lo) of the input. With `late`, prepare_late
-// fills the float32 columns, where they are needed.
-static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order,
-                                              int n, int ka, int kb, int late) {
-    const int hulls = OFF_CENTER(ka) || OFF_CENTER(kb); // other shapes have their center at their origin
-    const VF zero = SET1(0), powers = SET1((power_units(ka) + power_units(kb)) * 0x1p-53);
-    for (int k = 0; k < n; k += W) {
+// prepare_poses fills the columns of the poses of rows order[0..n) (relative to lo) of the input: rows `at`,
+// at + 1, … of the group.
+static inline void prepare_poses(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int at, int n) {
+    for (int i = 0; i < n; i += W) {
+        const int k = at + i;
         clr_rows r;
-        read_rows(c, lo, order + k, n - k, &r);
+        read_rows(c, lo, order + i, n - i, &r);
         for (int l = 0; l < W; l++) {
             s->shape_a[k + l] = r.shape_a[l];
             s->shape_b[k + l] = r.shape_b[l];
             s->row[k + l] = (int32_t)(r.at[l] - lo);
             s->steps[k + l] = 0;
         }
-        VF p[4], q[4], u[4], v[4];
         V3 pa = {r.pa[0], r.pa[1], r.pa[2]}, pb = {r.pb[0], r.pb[1], r.pb[2]}, va = {r.qa[1], r.qa[2], r.qa[3]},
            vb = {r.qb[1], r.qb[2], r.qb[3]};
         VM good = MAND(good_pose(pa, r.qa[0], va), good_pose(pb, r.qb[0], vb));
@@ -205,20 +202,34 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
         }
         unsigned bits = MBITS(good);
         for (int l = 0; l < W; l++) s->state[k + l] = bits >> l & 1 ? CLR_OPEN : CLR_BAD;
+    }
+}
+
+// prepare_shapes fills the other columns of rows `at` to at + n − 1 of the group.
+static inline void prepare_shapes(const clr_call *c, clr_scratch *s, int64_t lo, int at, int n, int ka, int kb,
+                                  int late) {
+    const int hulls = OFF_CENTER(ka) || OFF_CENTER(kb); // other shapes have their center at their origin
+    const VF zero = SET1(0), powers = SET1((power_units(ka) + power_units(kb)) * 0x1p-53);
+    for (int k = at; k < at + n; k += W) {
+        const double *sa[W], *sb[W];
+        VF p[4], q[4], u[4], v[4];
+        const V3 t = T(ld3)(&s->in64[CLR_TRANS][k], CLR_STRIDE64);
+        for (int l = 0; l < W; l++) sa[l] = c->shapes[s->shape_a[k + l]].p;
+        for (int l = 0; l < W; l++) sb[l] = c->shapes[s->shape_b[k + l]].p;
 
         // Shapes: parameters and erode; radius, size and center; center and off.
-        ROWS(p, r.sa, 15)
-        ROWS(q, r.sb, 15)
-        for (int l = 0; l < W; l++) r.sa[l] += 4, r.sb[l] += 4;
-        ROWS(u, r.sa, 15)
-        ROWS(v, r.sb, 15)
+        ROWS(p, sa, 15)
+        ROWS(q, sb, 15)
+        for (int l = 0; l < W; l++) sa[l] += 4, sb[l] += 4;
+        ROWS(u, sa, 15)
+        ROWS(v, sb, 15)
         V3 x = T(neg)(t); // from the center of B to the center of A
         VF off = zero;
         if (hulls) {
             VF ca[4], cb[4];
-            for (int l = 0; l < W; l++) r.sa[l] += 4, r.sb[l] += 4;
-            ROWS(ca, r.sa, 7)
-            ROWS(cb, r.sb, 7)
+            for (int l = 0; l < W; l++) sa[l] += 4, sb[l] += 4;
+            ROWS(ca, sa, 7)
+            ROWS(cb, sb, 7)
             off = ca[1] + cb[1];
             x = T(sub)((V3){u[2], u[3], ca[0]},
                        T(add)(T(rotate)(&s->in64[CLR_ROT][k], CLR_STRIDE64, (V3){v[2], v[3], cb[0]}), t));
@@ -246,6 +257,18 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
 
         if (late) STOREU(&s->more[CLR_SPAN][k], size);
         else prepare32(c, s, lo, k, ka, kb, x, size);
+    }
+}
+
+// prepare fills the columns of rows order[0..n) (relative to lo) of the input. With `late`, prepare_late
+// fills the float32 columns, where they are needed. Poses and shapes of a few vectors take turns: a chain of operations
+// leads through all that a row takes, and the processor overlaps the vectors only if their code is short.
+static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order,
+                                              int n, int ka, int kb, int late) {
+    for (int k = 0; k < n; k += 8 * W) {
+        const int some = n - k < 8 * W ? n - k : 8 * W;
+        prepare_poses(c, s, lo, order + k, k, some);
+        prepare_shapes(c, s, lo, k, some, ka, kb, late);
     }
     for (int i = n; i % W != 0; i++) // padding of the last vector
         for (int j = 0; j < 4; j++) s->seed_a[j][i] = s->seed_b[j][i] = 0;

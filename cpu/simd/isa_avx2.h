@@ -84,6 +84,14 @@ static inline __attribute__((always_inline)) __m256d each_max64(const __m256d *v
     const __m256d b = _mm256_max_pd(_mm256_unpacklo_pd(v[2], v[3]), _mm256_unpackhi_pd(v[2], v[3]));
     return _mm256_max_pd(_mm256_permute2f128_pd(a, b, 0x20), _mm256_permute2f128_pd(a, b, 0x31));
 }
+static inline __attribute__((always_inline)) void store_triples32(float *p, const double (*v)[4]) {
+    const __m128 x = _mm256_cvtpd_ps(_mm256_loadu_pd(v[0])), y = _mm256_cvtpd_ps(_mm256_loadu_pd(v[1])),
+                 z = _mm256_cvtpd_ps(_mm256_loadu_pd(v[2]));
+    const __m128 zx = _mm_shuffle_ps(z, x, _MM_SHUFFLE(1, 1, 0, 0)), xz = _mm_shuffle_ps(z, x, _MM_SHUFFLE(3, 3, 2, 2));
+    _mm_storeu_ps(p, _mm_shuffle_ps(_mm_unpacklo_ps(x, y), zx, _MM_SHUFFLE(2, 0, 1, 0)));
+    _mm_storeu_ps(p + 4, _mm_shuffle_ps(_mm_unpacklo_ps(y, z), _mm_unpackhi_ps(x, y), _MM_SHUFFLE(1, 0, 3, 2)));
+    _mm_storeu_ps(p + 8, _mm_shuffle_ps(xz, _mm_unpackhi_ps(y, z), _MM_SHUFFLE(3, 2, 2, 0)));
+}
 static inline __attribute__((always_inline)) double hsum64(__m256d x) {
     __m128d h = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
     return _mm_cvtsd_f64(_mm_add_sd(h, _mm_unpackhi_pd(h, h)));
@@ -176,6 +184,11 @@ static inline __attribute__((always_inline)) double hsum64(__m256d x) {
 #define BITS_DOWN(x) _mm256_castsi256_pd(_mm256_srli_epi64(_mm256_castpd_si256(x), 52))
 #define NARROW(p, x) _mm_storeu_ps(p, _mm256_cvtpd_ps(x))
 #define WIDEN(p) _mm256_cvtps_pd(_mm_loadu_ps(p))
+// STORE_TRIPLES stores the values v[0][l], v[1][l], v[2][l] of all lanes l at p + 3·l.
+#define STORE_TRIPLES32(p, ok, v) store_triples32(p, v)
+#define STORE_TRIPLES64(p, ok, v)  \
+    for (int l_ = 0; l_ < W; l_++) \
+        for (int j_ = 0; j_ < 3; j_++) (p)[3 * l_ + j_] = (v)[j_][l_];
 // PACK is NARROW of the lanes of `bits`, contiguously; values behind them are undefined.
 #define PACK(p, bits, x) _mm_storeu_ps(p, pack32(bits, _mm256_cvtpd_ps(x)))
 // ROWS loads four (or the first three) values of each of W rows and transposes them into columns.

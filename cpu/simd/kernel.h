@@ -16,6 +16,7 @@
 #include "newton.h"
 #include "smooth_pairs.h"
 #include "gjk.h"
+#include "shared_shapes.h"
 
 // Depths of the pairs whose cores intersect.
 #include "compaction.h"
@@ -32,8 +33,12 @@ static void answer_by_gjk(const clr_call *c, clr_scratch *s, int64_t lo, int32_t
     if (c->boolean) rows = answer_statuses(c, s, lo, order, rows, ka, kb);
     rows = answer_smooth(c, s, lo, order, rows, ka, kb);
     compacted_rows penetrating = {s + 1, 0};
-    for (int k = 0; k < rows; k += CLR_GROUP_ROWS) {
-        int n = rows - k < CLR_GROUP_ROWS ? rows - k : CLR_GROUP_ROWS;
+    int32_t end[MOST_SHARED_PAIRS];
+    const int runs = solves_shared(c, ka, kb) ? sort_by_shapes(c, s, lo, order, rows, end) : 0;
+    for (int k = 0, n, run = 0; k < rows; k += n) {
+        run += run < runs && k == end[run];
+        const int shared = run < runs, last = shared ? end[run] : rows, most = shared ? SHARED_ROWS : CLR_GROUP_ROWS;
+        n = last - k < most ? last - k : most;
         const int by_projection = uses_projections(c, ka, kb);
         prepare(c, s, lo, order + k, n, ka, kb, by_projection);
         if (by_projection) {
@@ -45,12 +50,14 @@ static void answer_by_gjk(const clr_call *c, clr_scratch *s, int64_t lo, int32_t
             }
         } else {
             initial_directions(c, s, n, ka, kb);
-            gjk32(c, s, 0, n, ka, kb);
+            if (shared) gjk_shared(c, s, n, ka, kb);
+            else gjk32(c, s, 0, n, ka, kb);
             if (last_by_newton(c, ka, kb)) newton(c, s, lo - c->first, n, ka, kb);
         }
-        if (!c->collide) compact_penetrating(c, s, &penetrating, lo, n, ka, kb, left);
+        if (!c->collide) compact_penetrating(c, s, &penetrating, lo, n, ka, kb, shared, left);
         search_depths32(c, s, n, ka, kb);
         certify_depths(c, s, n, ka, kb);
+        if (shared && prove_shared(c, s, lo - c->first, n, ka, kb) == 0) continue;
         int listed = certify_rows(c, s, lo - c->first, n, ka, kb, 1, left);
         if (listed > 0) {
             gjk64(c, s, s->list, listed, ka, kb);

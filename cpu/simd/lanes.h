@@ -261,8 +261,9 @@ ALWAYS void flush_simplex(const T(lanes) *L, const T(work) *w, unsigned inside, 
 
 // flush stores the simplex of finished lanes, the newest vertex first, then the two others: their
 // directions, and the vertex numbers of hulls. Directions are not stored if both cores are hulls. The
-// last evaluation is stored for rows that are not open, where the certificate needs it.
-ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
+// last evaluation is stored for rows that are not open, where the certificate needs it. With `together`, the lanes hold
+// rows that follow one another, and all are finished.
+ALWAYS void T(flush)(T(lanes) *L, const T(work) *w, int together) {
     clr_scratch *s = w->s;
     const unsigned finished = LANES & ~(L->active | L->idle);
     const int hull[2] = {IS_HULL(w->ka), IS_HULL(w->kb)}, directions = !hull[0] || !hull[1];
@@ -289,15 +290,25 @@ ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
             flush_simplex(L, w, L->inside & finished, (const VM[3]){first, second, third}, (const REAL(*)[3][W])found);
 #endif
     }
-    for (unsigned m = finished; m; m &= m - 1) {
+    if (together) { // whole columns: loops that the compiler turns into vectors
+        const int from = L->at[0];
+        for (int j = 0; j < 9 && directions; j++)
+            for (int l = 0; l < W; l++) s->more[CLR_SEED + j][from + l] = (double)dir[j][l];
+        for (int k = 0; k < 3; k++) {
+            for (int l = 0; l < W && hull[0]; l++) s->seed_a[k][from + l] = (int32_t)found[0][k][l];
+            for (int l = 0; l < W && hull[1]; l++) s->seed_b[k][from + l] = (int32_t)found[1][k][l];
+        }
+        for (int l = 0; l < W; l++) s->steps[from + l] = (uint16_t)(int32_t)L->step[l];
+    }
+    for (unsigned m = together ? finished & (L->inside | L->away) : finished; m; m &= m - 1) {
         const int l = __builtin_ctz(m), i = L->at[l];
         const int state = L->inside >> l & 1 ? CLR_INSIDE : L->away >> l & 1 ? CLR_AWAY : CLR_OPEN;
         if (!w->boolean && s->state[i] == CLR_BAD) continue; // invalid: the row is declined
         s->state[i] = (uint8_t)state;
         if (w->boolean) continue;
-        s->steps[i] += (uint16_t)L->step[l];
-        for (int j = 0; j < 9 && directions; j++) s->more[CLR_SEED + j][i] = (double)dir[j][l];
-        for (int k = 0; k < 3; k++) {
+        if (!together) s->steps[i] += (uint16_t)L->step[l];
+        for (int j = 0; j < 9 && directions && !together; j++) s->more[CLR_SEED + j][i] = (double)dir[j][l];
+        for (int k = 0; k < 3 && !together; k++) {
             if (hull[0]) s->seed_a[k][i] = (int32_t)found[0][k][l];
             if (hull[1]) s->seed_b[k][i] = (int32_t)found[1][k][l];
         }

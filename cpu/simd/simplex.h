@@ -120,6 +120,53 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
     return out;
 }
 
+// project_after is project for a simplex of `taken` older vertices: 0, 1 or 2, or ANY_STEPS if that is not known. The
+// simplex repeats vertices then (see above): with one older vertex b = c = d, with two c = d. The repeated vertices
+// make flat faces and tetrahedra, which project excludes, and edges of no greater gain. So leaving them out changes no
+// bit. The triangle w, b, c has two normals, e1 × e2 and e3 × e1, which differ by rounding: both count, as in project.
+#define ANY_STEPS 3
+ALWAYS T(nearest) T(project_after)(V3 w, V3 b, V3 c, V3 d, int weights, int taken) {
+    const VF zero = SET1(0), one = SET1(1), tiny = SET1(TINY_LENGTH2);
+    const VM none = MFROM(0);
+    if (taken == ANY_STEPS || weights) return T(project)(w, b, c, d, weights);
+    T(nearest) out = {.x = w, .keep_b = none, .keep_c = none, .keep_d = none, .inside = none};
+    if (taken == 0) return out;
+    V3 e1 = T(sub)(b, w), e2 = T(sub)(c, w);
+    VF h1 = -T(dot)(w, e1), h2 = -T(dot)(w, e2);
+    VF g11 = T(dot)(e1, e1), g22 = T(dot)(e2, e2), g12 = T(dot)(e1, e2);
+    VF t1 = MIN(h1 * RCP(MAX(g11, tiny)), one), t2 = MIN(h2 * RCP(MAX(g22, tiny)), one);
+    VM kb = LT(zero, h1), kc = none, kd = none, face = none;
+    VF gain = SEL(kb, h1 * t1, zero), t = SEL(kb, t1, zero), offset = zero, area = one;
+    V3 e = e1, n = e1;
+    if (taken == 2) {
+        VF ww = T(dot)(w, w), q2 = h2 * t2;
+        kc = MAND(LT(zero, h2), LT(gain, q2));
+        gain = SEL(kc, q2, gain);
+        t = SEL(kc, t2, t);
+        e = T(sel)(kc, e2, e);
+        kb = MANDN(kb, kc);
+        V3 n3 = T(cross)(e1, e2), n2 = T(cross)(e2, e1);
+        VF l3 = -T(dot)(w, n3), l2 = -T(dot)(w, n2);
+        VF u1 = FNMA(g12, h2, g22 * h1), u2 = FNMA(g12, h1, g11 * h2), least = SET1(FLAT_FACE) * g11 * g22;
+        VF least2 = SET1(FLAT_FACE) * g22 * g11;
+        const VM within = MAND(LT(zero, u1), LT(zero, u2));
+        VF det = T(dot)(n3, n3), q = FNMA(l3 * l3, RCP(MAX(det, SET1(TINY_AREA2))), ww);
+        VM m = MAND(MAND(within, LE(u1 + u2, det)), MAND(LT(least, det), LT(gain, q)));
+        gain = SEL(m, q, gain), n = n3, offset = l3, area = SEL(m, det, area), face = m;
+        kb = MOR(kb, m), kc = MOR(kc, m);
+        det = T(dot)(n2, n2), q = FNMA(l2 * l2, RCP(MAX(det, SET1(TINY_AREA2))), ww);
+        m = MAND(MAND(within, LE(u2 + u1, det)), MAND(LT(least2, det), LT(gain, q)));
+        n = T(sel)(m, n2, n), offset = SEL(m, l2, offset), area = SEL(m, det, area), face = MOR(face, m);
+        kb = MOR(kb, m), kd = m, kc = MANDN(kc, m);
+    }
+    VF k = -offset * RCP(MAX(area, SET1(TINY_AREA2)));
+    out.x = T(sel)(face, T(scale)(k, n), T(axpy)(t, e, w));
+    out.keep_b = kb;
+    out.keep_c = kc;
+    out.keep_d = kd;
+    return out;
+}
+
 #undef FLAT_FACE
 #undef FLAT_TETRAHEDRON
 #undef TINY_LENGTH2

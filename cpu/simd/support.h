@@ -62,20 +62,29 @@ ALWAYS V3 T(side_support)(const T(places) *at, int k, int side, V3 d, VF r, VF *
 #endif
 }
 
-// support is the support point a − b of D in direction −x, which minimizes <x, a − b>; r is 1/|x|. With `any`,
+#ifndef CLR_SUPPORTS
+#define CLR_SUPPORTS
+// How vertices of hulls with direction cells are found: support vertices by the cells, candidate vertices, and support
+// vertices of hulls that all lanes share.
+enum { BY_CELLS, CANDIDATES, SHARED };
+#endif
+
+// support is the support point a − b of D in direction −x, which minimizes <x, a − b>; r is 1/|x|. With CANDIDATES,
 // support_or_candidate takes the candidate vertices of hulls with direction cells instead: points of D, which need not
 // be support points.
-ALWAYS V3 T(support_or_candidate)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2], int any) {
+ALWAYS V3 T(support_or_candidate)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2], int how) {
     const REAL *m = at->in + CLR_ROT * at->stride;
     const V3 d = T(neg)(x), e = T(rotate_back)(m, at->stride, x);
     V3 b;
 #if REAL_BITS == 32
-    if (any && ka == CLR_HULL) *a = candidate_support(at, 0, d, found ? &found[0] : 0);
+    if (how == SHARED && ka == CLR_HULL) *a = T(shared_support)(at, 0, d, r, &found[0]);
+    else if (how == CANDIDATES && ka == CLR_HULL) *a = candidate_support(at, 0, d, found ? &found[0] : 0);
     else
 #endif
         *a = T(side_support)(at, ka, 0, d, r, found ? &found[0] : 0);
 #if REAL_BITS == 32
-    if (any && kb == CLR_HULL) b = candidate_support(at, 1, e, found ? &found[1] : 0);
+    if (how == SHARED && kb == CLR_HULL) b = T(shared_support)(at, 1, e, r, &found[1]);
+    else if (how == CANDIDATES && kb == CLR_HULL) b = candidate_support(at, 1, e, found ? &found[1] : 0);
     else
 #endif
         b = T(side_support)(at, kb, 1, e, r, found ? &found[1] : 0);
@@ -84,6 +93,19 @@ ALWAYS V3 T(support_or_candidate)(const T(places) *at, int ka, int kb, V3 x, VF 
 }
 ALWAYS V3 T(support)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2]) {
     return T(support_or_candidate)(at, ka, kb, x, r, a, found, 0);
+}
+
+// shared_by are the hulls of the rows of a group that share their shapes: `vertices` are clr_call.points or corners.
+ALWAYS T(shared_hulls) T(shared_by)(const clr_call *c, const clr_scratch *s, const REAL *vertices) {
+    T(shared_hulls) h;
+    for (int side = 0; side < 2; side++) {
+        const clr_shape *shape = c->shapes + (side ? s->shape_b : s->shape_a)[0];
+        const int first = shape->first - (REAL_BITS == 32 ? c->scanned : 0); // points lack the hulls without cells
+        h.vertices[side] = IS_HULL(shape->class) && first >= 0 ? vertices + 4 * (size_t)first : 0;
+        h.count[side] = shape->count;
+        h.size[side] = (REAL)shape->size;
+    }
+    return h;
 }
 
 #if REAL_BITS == 64

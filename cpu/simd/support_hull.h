@@ -96,6 +96,51 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF *found) {
     return T(scale)(LOADU(at->in + ((side ? CLR_PB : CLR_PA) + 3) * at->stride), T(ld3)(&v[0][0], W));
 }
 
+// shared_support is hull_support for one hull that all lanes share: each lane scans all of its vertices, which are
+// broadcast. r is 1/|d|. The result is that of hull_support, bit for bit. With v a vertex relative to the center and
+// u = 2⁻²⁴, the rounding of its coordinates and of the support value contribute at most 5 u·|v||d|, see
+// approximate_support_value. So a vertex whose support value exceeds all others by more than UNSURE_UNITS·u·size·|d| is
+// the support vertex, which the list of the cell contains, and the scan of that list finds it. hull_support takes the
+// other lanes. Their number is small, except where a face of the hull is the closest feature.
+#define UNSURE_UNITS 16
+#define MOST_SHARED_VERTICES (8 * W) // larger hulls are left to their direction cells
+_Static_assert(UNSURE_UNITS > 2 * (1 + 1 + 3 + 1), "two rounded support values");
+static __attribute__((noinline)) V3 T(listed_support)(const T(places) *at, int side, V3 d, VF *found, unsigned lanes) {
+    T(places) some = *at;
+    some.lanes = lanes;
+    return T(hull_support)(&some, side, d, found);
+}
+ALWAYS V3 T(shared_support)(const T(places) *at, int side, V3 d, VF r, VF *found) {
+    if (at->shared->count[side] > MOST_SHARED_VERTICES) return T(hull_support)(at, side, d, found);
+    const REAL *p = at->shared->vertices[side];
+    const REAL *row[W];
+    REAL number[W] __attribute__((aligned(64)));
+    VF best = SET1(0), second = SET1(-INFINITY), v[4];
+    VF most = T(dot)(d, (V3){SET1(p[0]), SET1(p[1]), SET1(p[2])});
+    for (int j = 1; j < at->shared->count[side]; j++) {
+        const VF h = T(dot)(d, (V3){SET1(p[4 * j]), SET1(p[4 * j + 1]), SET1(p[4 * j + 2])});
+        const VM m = LT(most, h);
+        second = MAX(second, MIN(most, h));
+        most = MAX(h, most);
+        best = SEL(m, SET1(p[4 * j + 3]), best);
+    }
+    STOREU(number, best);
+    for (int l = 0; l < W; l++) row[l] = p + 4 * (int)number[l];
+    ROWS(v, row, 15)
+    V3 out = T(scale)(LOADU(at->in + ((side ? CLR_PB : CLR_PA) + 3) * at->stride), (V3){v[0], v[1], v[2]});
+    const VF least = MAX(SET1(UNSURE_UNITS * (REAL)0x1p-24 * at->shared->size[side]), SET1(1e-20f)); // see TINY
+    const VM sure = LT(least, (most - second) * r);
+    const unsigned unsure = at->lanes & ~MBITS(sure);
+    if (unsure) {
+        VF other = best;
+        const VM m = MFROM(unsure);
+        out = T(sel)(m, T(listed_support)(at, side, d, &other, unsure), out);
+        best = SEL(m, other, best);
+    }
+    *found = best;
+    return out;
+}
+
 // candidate_support is the candidate vertex of the cell of the direction, in all lanes.
 ALWAYS V3 candidate_support(const T(places) *at, int side, V3 d, VF *found) {
     const clr_call *c = at->call;
@@ -138,7 +183,10 @@ ALWAYS int T(scan)(const REAL *x, const REAL *y, const REAL *z, int count, REAL 
 ALWAYS V3 T(pick)(const T(places) *at, int side, const int32_t *index) {
     const double *row[W];
     VF v[4];
-    for (int l = 0; l < W; l++) row[l] = at->call->corners + 4 * (size_t)(at->hull[side]->first[l] + index[l]);
+    if (at->shared)
+        for (int l = 0; l < W; l++) row[l] = at->shared->vertices[side] + 4 * (size_t)index[l];
+    else
+        for (int l = 0; l < W; l++) row[l] = at->call->corners + 4 * (size_t)(at->hull[side]->first[l] + index[l]);
     ROWS(v, row, 15)
     return (V3){v[0], v[1], v[2]};
 }
@@ -179,6 +227,15 @@ ALWAYS VF T(small_support_values)(const T(places) *at, int side, V3 d) {
     const clr_call *c = at->call;
     REAL u[3][W] __attribute__((aligned(64)));
     VF most[W];
+    if (at->shared) { // the same values, by vertices instead of by lanes
+        const REAL *v = at->shared->vertices[side];
+        VF high = T(dot)(d, (V3){SET1(v[0]), SET1(v[1]), SET1(v[2])});
+        for (int j = 1; j < at->shared->count[side]; j++) {
+            v += 4;
+            high = MAX(T(dot)(d, (V3){SET1(v[0]), SET1(v[1]), SET1(v[2])}), high);
+        }
+        return high;
+    }
     T(st3)(&u[0][0], W, d);
     for (int l = 0; l < W; l++) {
         const int first = at->hull[side]->first[l], count = at->hull[side]->count[l];
