@@ -109,11 +109,20 @@ ALWAYS void T(put_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
     else if (IN_LANES(k)) T(set_hull)(h, l, s, k);
 }
 
+#ifndef CLR_SHARED_CELLS
+// Hulls with more vertices or cells are scanned by their cells, also if all lanes share them.
+#define CLR_SHARED_VERTICES 64
+#define CLR_SHARED_CELLS 24
+#endif
+
 // shared_hulls are the hulls of A and B that all lanes share.
 typedef struct {
     const REAL *vertices[2]; // four values of each vertex; in float32 only of hulls with cells, see clr_call.points
     int count[2];
     REAL size[2]; // bounding radius
+#if REAL_BITS == 32
+    uint64_t listed[2][CLR_SHARED_CELLS]; // vertices in the lists of the direction cells, a bit each
+#endif
 } T(shared_hulls);
 
 // places points to the data of the pairs of all lanes.

@@ -26,6 +26,8 @@
 // Bounds in float64, and the columns of the answer.
 #include "certify.h"
 
+_Static_assert(SHARED_ROWS <= PROVED_ROWS, "rows of a group that share their shapes are proved together");
+
 // answer_by_gjk answers rows order[0..n) of a pair of classes by GJK.
 static void answer_by_gjk(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb,
                           int *left) {

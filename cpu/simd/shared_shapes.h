@@ -86,7 +86,7 @@ ALWAYS void gjk_together(const clr_call *c, clr_scratch *s, int n, int ka, int k
     lanes32 lanes[SHARED_BLOCKS];
     places32 at[SHARED_BLOCKS];
     const work32 w = {c, s, 0, 0, n, ka, kb, {0, 0}, 0};
-    const shared_hulls32 hulls = T(shared_by)(c, s, c->points);
+    shared_hulls32 hulls = T(shared_by)(c, s, c->points);
     int64_t steps = 0, busy = 0;
     for (int b = 0; b < SHARED_BLOCKS; b++) {
         lanes32 *L = &lanes[b];
@@ -99,6 +99,8 @@ ALWAYS void gjk_together(const clr_call *c, clr_scratch *s, int n, int ka, int k
             at[b].copied[side] = hulls.count[side];
         }
     }
+    if (ka == CLR_HULL && !list_members(c, c->shapes + s->shape_a[0], hulls.listed[0])) hulls.count[0] = 0;
+    if (kb == CLR_HULL && !list_members(c, c->shapes + s->shape_b[0], hulls.listed[1])) hulls.count[1] = 0;
     FLUSH_BEGIN;
     for (int k = 0; k < n; k += SHARED_BLOCKS * W) {
         unsigned more = 0;

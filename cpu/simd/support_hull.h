@@ -96,41 +96,64 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF *found) {
     return T(scale)(LOADU(at->in + ((side ? CLR_PB : CLR_PA) + 3) * at->stride), T(ld3)(&v[0][0], W));
 }
 
+// list_members writes the vertices of the lists of a hull's cells, a bit each. It returns false if there are too many.
+ALWAYS int list_members(const clr_call *c, const clr_shape *shape, uint64_t members[CLR_SHARED_CELLS]) {
+    const double *e = shape->extent; // the greatest is the grid
+    const int grid = (int)fmax(fmax(e[0], e[1]), e[2]), cells = grid > 0 ? 6 * grid * grid : 1;
+    if (shape->count > CLR_SHARED_VERTICES || shape->count > 8 * W || cells > CLR_SHARED_CELLS) return 0;
+    const int32_t *s = c->starts + shape->cells;
+    for (int k = 0; k < cells; k++) {
+        members[k] = 0;
+        for (int j = s[k]; j < s[k + 1]; j++)
+            for (int l = 0; l < W; l++) members[k] |= (uint64_t)1 << (int)c->lists[(size_t)j * LIST_BLOCK + 3 * W + l];
+    }
+    return 1;
+}
+
 // shared_support is hull_support for one hull that all lanes share: each lane scans all of its vertices, which are
-// broadcast. r is 1/|d|. The result is that of hull_support, bit for bit. With v a vertex relative to the center and
-// u = 2⁻²⁴, the rounding of its coordinates and of the support value contribute at most 5 u·|v||d|, see
-// approximate_support_value. So a vertex whose support value exceeds all others by more than UNSURE_UNITS·u·size·|d| is
-// the support vertex, which the list of the cell contains, and the scan of that list finds it. hull_support takes the
-// other lanes. Their number is small, except where a face of the hull is the closest feature.
-#define UNSURE_UNITS 16
-#define MOST_SHARED_VERTICES (8 * W) // larger hulls are left to their direction cells
-_Static_assert(UNSURE_UNITS > 2 * (1 + 1 + 3 + 1), "two rounded support values");
+// broadcast. The result is that of hull_support, bit for bit: the vertex with the greatest support value is the one
+// that the scan of the list of the cell finds, if that value is greater than all others and the vertex is in the list.
+// Both need no proof if it exceeds the others by more than rounding, as lists have all support vertices. r is 1/|d|.
+// With v a vertex relative to the center and u = 2⁻²⁴, the rounding of its coordinates and of the support value
+// contribute at most 5 u·|v||d|, see approximate_support_value; twice that is less than SURE_UNITS·u·size·|d|. Lanes
+// where this fails look at the list, as where a face of the hull is the closest feature.
+#define SURE_UNITS 16
+_Static_assert(SURE_UNITS > 2 * (1 + 1 + 3 + 1), "two rounded support values");
 static __attribute__((noinline)) V3 T(listed_support)(const T(places) *at, int side, V3 d, VF *found, unsigned lanes) {
     T(places) some = *at;
     some.lanes = lanes;
     return T(hull_support)(&some, side, d, found);
 }
 ALWAYS V3 T(shared_support)(const T(places) *at, int side, V3 d, VF r, VF *found) {
-    if (at->shared->count[side] > MOST_SHARED_VERTICES) return T(hull_support)(at, side, d, found);
-    const REAL *p = at->shared->vertices[side];
-    const REAL *row[W];
+    const T(shared_hulls) *h = at->shared;
+    if (h->count[side] == 0) return T(hull_support)(at, side, d, found); // see list_members
+    const REAL *p = h->vertices[side], *row[W];
     REAL number[W] __attribute__((aligned(64)));
-    VF best = SET1(0), second = SET1(-INFINITY), v[4];
+    int32_t index[W];
+    VF best = SET1(0), second = SET1(0), v[4]; // lists are padded with the center, whose support value is 0
     VF most = T(dot)(d, (V3){SET1(p[0]), SET1(p[1]), SET1(p[2])});
-    for (int j = 1; j < at->shared->count[side]; j++) {
-        const VF h = T(dot)(d, (V3){SET1(p[4 * j]), SET1(p[4 * j + 1]), SET1(p[4 * j + 2])});
-        const VM m = LT(most, h);
-        second = MAX(second, MIN(most, h));
-        most = MAX(h, most);
+    for (int j = 1; j < h->count[side]; j++) {
+        const VF g = T(dot)(d, (V3){SET1(p[4 * j]), SET1(p[4 * j + 1]), SET1(p[4 * j + 2])});
+        const VM m = LT(most, g);
+        second = MAX(second, MIN(most, g));
+        most = MAX(g, most);
         best = SEL(m, SET1(p[4 * j + 3]), best);
     }
     STOREU(number, best);
-    for (int l = 0; l < W; l++) row[l] = p + 4 * (int)number[l];
+    for (int l = 0; l < W; l++) index[l] = (int32_t)number[l];
+    for (int l = 0; l < W; l++) row[l] = p + 4 * index[l];
     ROWS(v, row, 15)
     V3 out = T(scale)(LOADU(at->in + ((side ? CLR_PB : CLR_PA) + 3) * at->stride), (V3){v[0], v[1], v[2]});
-    const VF least = MAX(SET1(UNSURE_UNITS * (REAL)0x1p-24 * at->shared->size[side]), SET1(1e-20f)); // see TINY
-    const VM sure = LT(least, (most - second) * r);
-    const unsigned unsure = at->lanes & ~MBITS(sure);
+    const VF least = MAX(SET1(SURE_UNITS * (REAL)0x1p-24 * h->size[side]), SET1(1e-20f)); // see TINY
+    unsigned unsure = at->lanes & ~MBITS(LT(least, (most - second) * r));
+    if (unsure) {
+        int32_t cell[W];
+        T(cell)(T(ld3)(at->hull[side]->extent[0], W), d, cell);
+        for (unsigned m = unsure & MBITS(LT(second, most)); m; m &= m - 1) {
+            const int l = __builtin_ctz(m);
+            unsure &= ~((unsigned)(h->listed[side][cell[l]] >> index[l] & 1) << l);
+        }
+    }
     if (unsure) {
         VF other = best;
         const VM m = MFROM(unsure);
