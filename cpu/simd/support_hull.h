@@ -98,8 +98,8 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF *found) {
 
 // list_members writes the vertices of the lists of a hull's cells, a bit each. It returns false if there are too many.
 ALWAYS int list_members(const clr_call *c, const clr_shape *shape, uint64_t members[CLR_SHARED_CELLS]) {
-    const double *e = shape->extent; // the greatest is the grid
-    const int grid = (int)fmax(fmax(e[0], e[1]), e[2]), cells = grid > 0 ? 6 * grid * grid : 1;
+    const double *e = shape->extent, m = e[0] > e[1] ? e[0] : e[1];
+    const int grid = (int)(m > e[2] ? m : e[2]), cells = grid > 0 ? 6 * grid * grid : 1; // the greatest is the grid
     if (shape->count > CLR_SHARED_VERTICES || shape->count > 8 * W || cells > CLR_SHARED_CELLS) return 0;
     const int32_t *s = c->starts + shape->cells;
     for (int k = 0; k < cells; k++) {
