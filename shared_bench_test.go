@@ -41,7 +41,8 @@ func BenchmarkShared(b *testing.B) {
 	b.Run("arm", func(b *testing.B) { // 8 links, 12 obstacles, all pairs of both
 		rng := rand.New(rand.NewPCG(32, 0))
 		shapes := []geom.Shape{testkit.Hull(rng, r3.Vec{X: 0.06, Y: 0.06, Z: 0.11}, 32),
-			testkit.Hull(rng, r3.Vec{X: 0.05, Y: 0.05, Z: 0.1}, 32), geom.Box{HalfExtents: r3.Vec{X: 0.15, Y: 0.1, Z: 0.08}},
+			testkit.Hull(rng, r3.Vec{X: 0.05, Y: 0.05, Z: 0.1}, 32),
+			geom.Box{HalfExtents: r3.Vec{X: 0.15, Y: 0.1, Z: 0.08}},
 			geom.Box{HalfExtents: r3.Vec{X: 0.1, Y: 0.08, Z: 0.12}}}
 		w := &batch.Worlds{}
 		for link := range int32(8) {

@@ -115,8 +115,9 @@ func TestSameBitsInRunsThatShareShapes(t *testing.T) {
 	for _, variant := range variants(t) {
 		b := newVariant(t, variant, 1)
 		for _, o := range []batch.Options{
-			{Columns: everything}, {Columns: everything, Precision: batch.Double}, {Columns: everything, Method: batch.GJK},
-			{Columns: everything, HasCutOff: true, CutOff: 0.1}, {Columns: everything, WarmStart: warm},
+			{Columns: everything}, {Columns: everything, Precision: batch.Double},
+			{Columns: everything, Method: batch.GJK}, {Columns: everything, HasCutOff: true, CutOff: 0.1},
+			{Columns: everything, WarmStart: warm},
 		} {
 			before := sharedRows(b)
 			got := solve(t, b, lib, runs, o, 0)
@@ -133,8 +134,8 @@ func TestSameBitsInRunsThatShareShapes(t *testing.T) {
 			}
 			for to, from := range order {
 				if d := rowcheck.Differs(got, from, want, 2*to); d != "" {
-					t.Fatalf("%s, %+v: row %d, of shapes %d and %d, differs: %s", variant, o, from, shared[from/each][0],
-						shared[from/each][1], d)
+					t.Fatalf("%s, %v: row %d, of shapes %v, differs: %s", variant, o.Precision, from,
+						shared[from/each], d)
 				}
 			}
 		}
@@ -158,10 +159,11 @@ func TestSameBitsInWorldsThatShareShapes(t *testing.T) {
 	lib, shared, _ := sharedShapes(t, rng)
 	w := &batch.Worlds{}
 	for i := 0; i < len(shared); i += 7 {
-		w.TemplateA, w.TemplateB = append(w.TemplateA, int32(len(w.Shapes))), append(w.TemplateB, int32(len(w.Shapes)+1))
+		at := int32(len(w.Shapes))
+		w.TemplateA, w.TemplateB = append(w.TemplateA, at), append(w.TemplateB, at+1)
 		w.Shapes = append(w.Shapes, shared[i][0], shared[i][1])
 	}
-	for range 100 * len(w.Shapes) {
+	for range 500 * len(w.Shapes) { // enough worlds that a block of rows has runs of each template
 		p := randomPose(rng)
 		w.Poses = append(w.Poses, p.Position.X, p.Position.Y, p.Position.Z, p.Rotation.Real, p.Rotation.Imag,
 			p.Rotation.Jmag, p.Rotation.Kmag)
