@@ -261,7 +261,7 @@ static inline void prepare_shapes(const clr_call *c, clr_scratch *s, int64_t lo,
 }
 
 // prepare fills the columns of rows order[0..n) (relative to lo) of the input. With `late`, prepare_late
-// fills the float32 columns, where they are needed. Poses and shapes of a few vectors take turns: a chain of operations
+// fills the float32 columns, where they are needed. Poses and shapes of a few vectors alternate: a chain of operations
 // leads through all that a row takes, and the processor overlaps the vectors only if their code is short.
 static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order,
                                               int n, int ka, int kb, int late) {

@@ -1,9 +1,9 @@
 // Rows that share both shapes: rollouts, grasps, sorted lists. Float32.
 //
 // sort_by_shapes (groups.h) makes runs of such rows. Lanes keep nothing of a shape: its vertices are broadcast
-// (support_hull.h). The lanes read the columns of their group in place, start together and wait for each other: none is
-// refilled, and the simplices of the first three steps are known to have no, one and two vertices (simplex.h). They
-// take more steps than lanes that are refilled, but each costs less.
+// (support_hull.h). The lanes read the columns of their group in place, start together and end with the last of them:
+// none is refilled, and the simplices of the first three steps are known to have no, one and two vertices (simplex.h).
+// They take more steps than lanes that are refilled, but each costs less.
 //
 // The arithmetic of a lane is that of gjk.h, operation for operation, and the certificate that of certify.h. So a row
 // has the same bits whether or not its neighbours share its shapes, and runs may be formed in any way.
