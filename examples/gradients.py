@@ -103,8 +103,9 @@ def path(engine: cl.Engine, points: int = 24, iterations: int = 400, seed: int =
             lib, np.full(len(b), body, np.int32), b, np.repeat(way, len(obstacles), axis=0), [1.0, 0, 0, 0],
             np.tile(places, (points, 1)), np.tile(spun, (points, 1)), quat="wxyz", precision="double", grad=True,
         )  # fmt: skip
+        least = r.distance.reshape(points, -1).min(axis=1)
         if first is None:
-            first = way.copy(), float(r.distance.min())
+            first = way.copy(), least
         lack = np.maximum(0.03 - r.distance, 0)
         steps = np.diff(way, axis=0)
         costs.append(np.sum(steps * steps) + 10 * np.sum(lack * lack))
@@ -117,7 +118,7 @@ def path(engine: cl.Engine, points: int = 24, iterations: int = 400, seed: int =
         mean, square = 0.9 * mean + 0.1 * gradient, 0.99 * square + 0.01 * gradient * gradient
         rate = 5e-3 * 0.05 ** (k / iterations)
         way = way - rate * mean / (1 - 0.9 ** (k + 1)) / (np.sqrt(square / (1 - 0.99 ** (k + 1))) + 1e-12)
-    return Run(np.array(costs)[:, None], (first, (way, float(r.distance.min())), places))
+    return Run(np.array(costs)[:, None], (first, (way, least)))
 
 
 def identify(engine: cl.Engine, starts: int = 50, probes: int = 12, iterations: int = 12, seed: int = 2) -> Run:
@@ -156,7 +157,7 @@ def identify(engine: cl.Engine, starts: int = 50, probes: int = 12, iterations: 
 
 
 def draw(runs: dict[str, Run], out: str) -> None:
-    """The costs, median and 10 to 90 % of the starts, and the path before and after."""
+    """The costs, median and 10 to 90 % of the starts, and the clearances of the path."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 4, figsize=(15, 3.4), constrained_layout=True)
@@ -170,11 +171,10 @@ def draw(runs: dict[str, Run], out: str) -> None:
         ax.semilogy(middle, color="tab:blue")
         ax.fill_between(np.arange(len(middle)), low, high, color="tab:blue", alpha=0.2, lw=0)
         ax.set(title=title, xlabel="iteration")
-    (before, _), (after, _), places = runs["path"].found
-    for way, label in ((before, "before"), (after, "after")):
-        axes[3].plot(way[:, 0], way[:, 1], ".-", label=label, lw=0.8)
-    axes[3].scatter(places[:, 0], places[:, 1], s=200, color="lightgray", label="obstacles, centers")
-    axes[3].set(title="path, seen along z (m)", aspect="equal")
+    for (way, clearance), label in zip(runs["path"].found, ("before", "after"), strict=True):
+        axes[3].plot(way[:, 0], clearance, ".-", label=label, lw=0.8)
+    axes[3].axhline(0, color="gray", lw=0.5)
+    axes[3].set(title="clearance of the way points (m)", xlabel="x (m)")
     axes[3].legend(fontsize=7)
     figure.savefig(out, metadata={"Date": None} if out.endswith(".svg") else None)
 
@@ -188,8 +188,8 @@ def main() -> None:
     for name in ("grasp", "identify"):
         first, last = runs[name].cost[0], runs[name].cost[-1]
         print(f"{name}: cost {np.median(first):.1e} to {np.median(last):.1e} m² (medians of {len(last)} starts)")
-    (_, before), (_, after), _ = runs["path"].found
-    print(f"path: least clearance {before:.3f} m before, {after:.3f} m after")
+    (_, before), (_, after) = runs["path"].found
+    print(f"path: least clearance {before.min():.3f} m before, {after.min():.3f} m after")
     if arguments.out:
         draw(runs, arguments.out)
 
