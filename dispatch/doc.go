@@ -32,15 +32,15 @@
 //
 // # The way of a declined row
 //
-// Every row of a chunk begins with the status "unwritten" (newChunk, chunk.reset).
+// Every row of a chunk begins [batch.Unanswered] (newChunk, chunk.reset).
 //
 //  1. runner.compute calls the back end for the whole chunk (guard). A row that the back end
-//     declines keeps that status. If the back end declares that it declines no row, such a row is
+//     declines keeps that mark. If the back end declares that it declines no row, such a row is
 //     an error, and runner.answer repeats the whole chunk on another back end (pool.replace).
-//  2. stages.complete calls runner.completeChunk. chunk.declinedRows lists the unwritten rows,
+//  2. stages.complete calls runner.completeChunk. chunk.declinedRows lists the unanswered rows,
 //     chunk.subset copies them into a list of pairs, and the next back end of the pool answers
 //     this list. scatter copies the answers to their rows, and the report counts a [Handover].
-//     This repeats with the rows that are still unwritten, until none is left or no back end is.
+//     This repeats with the rows that are still unanswered, until none is left or no back end is.
 //  3. runner.settle turns rows that all back ends have declined into Undecided with distance NaN
 //     and gap +Inf, and counts them as not done.
 //

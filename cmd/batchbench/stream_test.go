@@ -23,6 +23,21 @@ const streamed = `{"version": 1, "shapes": [{"kind": "sphere", "radius": 0.5},
 	{"parts": [{"shape": 0, "position": [-1, 0, 0]}, {"shape": 1, "position": [1, 0, 0]}]},
 	{"parts": [{"shape": 2}]}, {"parts": [{"shape": 1}, {"shape": 2, "position": [0, 0.5, 0]}]}]}`
 
+// streamedBodies writes them into a folder.
+func streamedBodies(t *testing.T) (dir, shapes string, bodies *batch.Bodies) {
+	t.Helper()
+	dir = t.TempDir()
+	shapes = filepath.Join(dir, "shapes.json")
+	err := os.WriteFile(shapes, []byte(streamed), 0o600)
+	if err == nil {
+		bodies, err = dataset.ReadBodies(shapes)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, shapes, bodies
+}
+
 // somePoses returns n random poses, each a position within a cube and a quaternion.
 func somePoses(rng *rand.Rand, n int) []float64 {
 	var poses []float64
@@ -53,15 +68,7 @@ func sameBytes(t *testing.T, what, got, want string) {
 // TestRolloutRanges: worlds that are read, answered and written by small ranges give the bytes of a file that is
 // answered at once, and the same report.
 func TestRolloutRanges(t *testing.T) {
-	dir := t.TempDir()
-	shapes := filepath.Join(dir, "shapes.json")
-	if err := os.WriteFile(shapes, []byte(streamed), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	bodies, err := dataset.ReadBodies(shapes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, shapes, bodies := streamedBodies(t)
 	rng := rand.New(rand.NewPCG(30, 1))
 	const worlds, m = 23, 4
 	shared := &batch.Worlds{M: m, Bodies: []int32{0, 1, 2, 0}, Poses: somePoses(rng, worlds*m),
@@ -153,15 +160,7 @@ func streamRollout(t *testing.T, shapes, in, out string, reduce rollout.Reduce, 
 // TestSweepRanges: motions that are read, swept and written by small ranges give the bytes of a file that is swept at
 // once.
 func TestSweepRanges(t *testing.T) {
-	dir := t.TempDir()
-	shapes := filepath.Join(dir, "shapes.json")
-	if err := os.WriteFile(shapes, []byte(streamed), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	bodies, err := dataset.ReadBodies(shapes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, shapes, bodies := streamedBodies(t)
 	rng := rand.New(rand.NewPCG(30, 2))
 	const worlds, m, way = 11, 3, 4
 	shared := &batch.Motions{M: m, T: way, Bodies: []int32{0, 1, 2}, Poses: somePoses(rng, worlds*m*way),
