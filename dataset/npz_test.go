@@ -220,7 +220,7 @@ func TestOpenErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = OpenPairs(sub)
-		wantError(t, err, "not a regular file")
+		wantError(t, err, "the folder has no .parquet or .npz file")
 	}
 }
 
