@@ -14,7 +14,7 @@ esac
 rm -rf "$wheels" build/python/raw
 (cd python && "$bin/python" -m hatchling build -t wheel -d ../build/python/raw >/dev/null)
 log=build/python/auditwheel.txt
-tag=manylinux_2_28_$(uname -m)
+tag=manylinux_2_28_$HOSTTYPE # by bash: x86_64, aarch64
 PATH="$bin:$PATH" "$bin/auditwheel" repair --plat "$tag" --only-plat --wheel-dir "$wheels" build/python/raw/*.whl \
 	>"$log" 2>&1 ||
 	{ cat "$log" >&2; exit 1; }
