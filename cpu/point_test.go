@@ -64,7 +64,7 @@ func TestPointsAlmostTogether(t *testing.T) {
 			for _, variant := range append(variants(t), "off") {
 				b := newVariant(t, variant, 1)
 				o := batch.Options{Query: query, Precision: batch.Double, Method: method,
-					Columns: query.Available() &^ batch.ColBits}
+					Columns: query.Available() &^ (batch.ColBits | batch.DerivedColumns)}
 				got := solve(t, b, lib, p, o, 0)
 				rowcheck.Points(t, fmt.Sprintf("%v, %v, kernels %q", query, method, variant), got, apart)
 			}

@@ -24,7 +24,13 @@ var papersJSON = `{"pairs": 1, "seconds": {"qp": 1},
 		"meshes": [{"mesh": "m", "vertices": [8], "hull_us": [1]}]},
 	"growth": {"times": [{"set": "boxes", "start": "cold", "method": "IE", "median_us": 1}],
 		"vertices": [{"n": 10, "method": "IE", "median_us": 1}],
-		"curves": [{"set": "boxes", "method": "IE", "gap": [[1, 2, 3]]}]}}`
+		"curves": [{"set": "boxes", "method": "IE", "gap": [[1, 2, 3]]}]},
+	"derivatives": {"problems": 1,
+		"targets": [{"quantiles": [[1], [2], [3]]}` +
+	strings.Repeat(`, {"quantiles": [[1], [2], [3]]}`, len(targetEstimators())-1) + `],
+		"times": [{"method": "t", "collision": [1, 2], "apart": [3, 4]}],
+		"curves": [{"figure": "fig5", "method": "c", "cost": [[1, 2, 3]]}],
+		"errors": [{"method": "e", "epsilon": 1, "samples": 1}]}}`
 
 // broken are parts of papersJSON, what takes their place, and what the error says.
 var broken = []struct{ from, to, want string }{
@@ -43,6 +49,8 @@ var broken = []struct{ from, to, want string }{
 	{`"vertices": [8]`, `"vertices": [8, 9]`, "rtr, mesh 0, hull_us has 1 values, want 2"},
 	{`"vertices": [{"n": 10, "method": "IE", "median_us": 1}]`, `"vertices": []`, "growth: a table without rows"},
 	{`"curves": [{"set": "boxes"`, `"curves": [{"set": "/boxes"`, "make no file name"},
+	{`"targets": [`, `"targets": [{}, `, "derivatives, targets"},
+	{`"quantiles": [[1], `, `"quantiles": [`, "derivatives, target row 0, quantiles has 2 values, want 3"},
 	{`"pairs": 1, "seconds": {"qp": 1},`, ``, "no results of 'batchbench papers'"},
 }
 
