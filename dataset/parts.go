@@ -18,6 +18,10 @@ import (
 // metaPart is the key of the metadata that says which part of how many a file is: "3/12".
 const metaPart = "part"
 
+// MetaRows is the key of the metadata of results of some rows of a file: "lo:hi", hi not included. Parts that follow
+// one another are a table of all their rows.
+const MetaRows = "rows"
+
 // IsFolder reports whether results at a path are a folder of parts: it ends with a separator, or is that of a folder.
 func IsFolder(path string) bool {
 	return path != "" && os.IsPathSeparator(path[len(path)-1]) || isDir(path)
@@ -102,6 +106,7 @@ type partsSource struct {
 type tablePart struct {
 	path string
 	rows int64
+	of   string // the rows of a file that it answers, "" if it does not say
 	src  source // nil while it is closed
 }
 
@@ -127,6 +132,9 @@ func openParts(dir string, workers int, cols []column, open func(path string) (s
 	if err != nil {
 		return nil, err
 	}
+	if err := s.joinRows(); err != nil {
+		return nil, fmt.Errorf("dataset: %s: %w", dir, err)
+	}
 	delete(s.meta, metaPart)
 	for _, p := range s.parts {
 		s.total += p.rows
@@ -142,8 +150,8 @@ func (s *partsSource) look(i int, path string) error {
 	}
 	defer src.Close()
 	wrong := func(err error) error { return fmt.Errorf("dataset: %s: %w", path, err) }
-	s.parts[i] = tablePart{path: path, rows: src.rows()}
 	meta := src.metadata()
+	s.parts[i] = tablePart{path: path, rows: src.rows(), of: meta[MetaRows]}
 	if text, ok := meta[metaPart]; ok {
 		if err := checkPart(text, i, len(s.parts)); err != nil {
 			return wrong(err)
@@ -165,13 +173,40 @@ func (s *partsSource) look(i int, path string) error {
 	}
 	for _, m := range []map[string]string{s.meta, meta} {
 		for key := range m {
-			if key != metaPart && s.meta[key] != meta[key] {
+			if key != metaPart && key != MetaRows && s.meta[key] != meta[key] {
 				return wrong(fmt.Errorf("metadata %s: %.60q, but %.60q in %s: the parts of a table say the same", key,
 					meta[key], s.meta[key], filepath.Base(s.parts[0].path)))
 			}
 		}
 	}
 	return nil
+}
+
+// joinRows sets the range of rows of the table: each part answers its own, one after the other, or all say the same.
+func (s *partsSource) joinRows() error {
+	rows, same := s.parts[0].of, true
+	joined := rows != ""
+	for _, p := range s.parts[1:] {
+		same = same && p.of == s.parts[0].of
+		if joined {
+			rows, joined = joinRows(rows, p.of)
+		}
+	}
+	switch {
+	case same: // the metadata of the first part have it
+	case joined:
+		s.meta[MetaRows] = rows
+	default:
+		return errors.New("the rows of a file that the parts answer do not follow one another")
+	}
+	return nil
+}
+
+// joinRows returns the range of two ranges of rows of which the second begins where the first ends.
+func joinRows(first, second string) (rows string, ok bool) {
+	lo, end, _ := strings.Cut(first, ":")
+	begin, hi, found := strings.Cut(second, ":")
+	return lo + ":" + hi, found && end == begin
 }
 
 // checkPart reports a folder that lacks parts, given what part i of n says of itself.

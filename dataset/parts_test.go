@@ -375,3 +375,45 @@ func TestCompareNames(t *testing.T) {
 		t.Errorf("%s, want %s", strings.Join(got, " "), strings.Join(want, " "))
 	}
 }
+
+// TestPartsOfRows: parts that answer rows of a file, one range after the other, are a table of all these rows; with a
+// gap, or beside a part of a whole file, they are none.
+func TestPartsOfRows(t *testing.T) {
+	for _, c := range []struct {
+		rows []string
+		want string // "" if the folder is refused
+	}{
+		{[]string{"0:2", "2:4", "4:6"}, "0:6"}, {[]string{"4:6", "6:8"}, "4:8"}, {[]string{"", ""}, ""},
+		{[]string{"0:2", "4:6"}, "!"},
+		{[]string{"0:2", "2:4", "0:4"}, "!"}, {[]string{"0:2", "0:2", "2:4"}, "!"}, {[]string{"0:2", ""}, "!"},
+		{[]string{"", "2:4"}, "!"},
+	} {
+		dir := t.TempDir()
+		for i, rows := range c.rows {
+			w, err := CreateResults(filepath.Join(dir, fmt.Sprintf("part-%d.npz", i)), batch.ColStatus, batch.Single, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rows != "" {
+				w.Describe(MetaRows, rows)
+			}
+			r := batch.NewResults(2, &batch.Options{Columns: batch.ColStatus})
+			if err := errors.Join(w.Write(r), w.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		in, err := OpenResults(dir)
+		if err != nil {
+			if c.want != "!" {
+				t.Errorf("%q: %v", c.rows, err)
+			}
+			continue
+		}
+		if got := in.Metadata()[MetaRows]; got != c.want || in.Len() != int64(2*len(c.rows)) {
+			t.Errorf("%q: rows %q of %d, want %q", c.rows, got, in.Len(), c.want)
+		}
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -24,7 +24,7 @@ const (
 	MetaMethod    = "method"
 	MetaTolerance = "tolerance"
 	MetaCutOff    = "cutoff"
-	MetaRows      = "rows" // of a file that has answers of some rows: "lo:hi"
+	MetaRows      = dataset.MetaRows // of a file that has answers of some rows
 )
 
 // Describe stores the query in the metadata of the file.
