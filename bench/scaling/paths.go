@@ -155,7 +155,7 @@ func (s *scene) files(h *clearance.Handle, folder, format string) ([]path, error
 				return 0, 0, err
 			}
 		}
-		_, err := score.Audit(ctx, s.library, name("fewer"), 0, score.ToEnd, name("answers"), score.Whole,
+		_, _, err := score.Audit(ctx, s.library, name("fewer"), 0, score.ToEnd, name("answers"), score.Whole,
 			batch.Options{}, 0, nil)
 		if err != nil {
 			return 0, 0, err

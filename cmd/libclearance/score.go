@@ -37,14 +37,32 @@ func clearance_score(handle C.clearance_engine, query *C.clearance_query, shapes
 		}
 		part := filePart{text(pairs), int(lo), int(hi)}
 		to, check := text(out), audit != 0
-		j, err := start(h, inlineRows+1, func(ctx context.Context, j *job) (dispatch.Report, error) {
-			return scoreFiles(ctx, h, j, lib, part, to, o, check)
+		*place, err = startFile(h, func(ctx context.Context, j *job, run dispatch.Options) (dispatch.Report, error) {
+			return scoreFiles(ctx, h, j, run, lib, part, to, o, check)
 		})
-		if err == nil {
-			*place = C.clearance_job(jobs.put(j))
-		}
 		return err
 	}())
+}
+
+// startFile starts a job that answers a file and reports its progress by rows. Its errors are those of the file.
+func startFile(h *engineHandle, do func(context.Context, *job, dispatch.Options) (dispatch.Report, error)) (
+	C.clearance_job, error) {
+	j, err := start(h, inlineRows+1, func(ctx context.Context, j *job) (dispatch.Report, error) {
+		run := h.run
+		run.Progress = func(done, total int) {
+			j.done.Store(int64(done))
+			j.total.Store(int64(total))
+		}
+		rep, err := do(ctx, j, run)
+		if err != nil && ctx.Err() == nil && codeOf(err) == codeFailed {
+			err = failure{codeFile, err}
+		}
+		return rep, err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return C.clearance_job(jobs.put(j)), nil
 }
 
 // checkOutput returns an error if results would replace a file that they are made from. Reading the files says what is
@@ -112,57 +130,39 @@ func clearance_audit(handle C.clearance_engine, query *C.clearance_query, shapes
 		if err != nil {
 			return err
 		}
-		from, answers := text(pairs), text(results)
-		j, err := start(h, inlineRows+1, func(ctx context.Context, j *job) (dispatch.Report, error) {
-			found, err := score.Audit(ctx, lib, from, int(lo), int(hi), answers, int(at), o, 0,
-				func(rows int) { j.done.Add(int64(rows)) })
-			if err != nil {
-				if ctx.Err() == nil && codeOf(err) == codeFailed {
-					err = failure{codeFile, err}
-				}
-				return dispatch.Report{}, err
-			}
-			columns, err := score.ColumnsOf(answers)
-			j.audited, j.refuted = int64(score.Audited(found, columns)), int64(found.Wrong())
-			return dispatch.Report{Rows: found.Rows, Done: found.Rows, WorstGapRow: -1}, err
+		part, answers := filePart{text(pairs), int(lo), int(hi)}, text(results)
+		*place, err = startFile(h, func(ctx context.Context, j *job, _ dispatch.Options) (dispatch.Report, error) {
+			rows, err := auditFiles(ctx, j, lib, part, answers, int(at), o)
+			return dispatch.Report{Rows: rows, Done: rows, WorstGapRow: -1}, err
 		})
-		if err == nil {
-			*place = C.clearance_job(jobs.put(j))
-		}
 		return err
 	}())
 }
 
-// scoreFiles scores rows of a file and, if asked to, audits the answers.
-func scoreFiles(ctx context.Context, h *engineHandle, j *job, lib *batch.Library, from filePart, to string,
-	o batch.Options, check bool) (dispatch.Report, error) {
-	run := h.run
-	run.Progress = func(done, total int) {
-		if check { // each row counts twice
-			total *= 2
-		}
-		j.done.Store(int64(done))
-		j.total.Store(int64(total))
-	}
+// scoreFiles scores rows of a file and, if asked to, audits the answers: each row counts twice in the progress then.
+func scoreFiles(ctx context.Context, h *engineHandle, j *job, run dispatch.Options, lib *batch.Library, from filePart,
+	to string, o batch.Options, check bool) (dispatch.Report, error) {
 	var audit score.Check // before the file gets its name: after an interrupt there is none
 	if check {
+		told := run.Progress
+		run.Progress = func(done, total int) { told(done, 2*total) }
 		audit = func(rep *dispatch.Report, complete string) error {
 			j.done.Store(int64(rep.Rows))
-			found, err := score.Audit(ctx, lib, from.path, from.lo, from.hi, complete, score.Whole, o, 0,
-				func(rows int) { j.done.Add(int64(rows)) })
-			if err == nil {
-				columns := o.Columns
-				if columns == 0 {
-					columns = o.EffectiveColumns()
-				}
-				j.audited, j.refuted = int64(score.Audited(found, columns)), int64(found.Wrong())
-			}
+			_, err := auditFiles(ctx, j, lib, from, complete, score.Whole, o)
 			return err
 		}
 	}
-	rep, err := score.Files(ctx, h.Dispatcher(), lib, from.path, from.lo, from.hi, to, o, run, audit)
-	if err != nil && ctx.Err() == nil && codeOf(err) == codeFailed {
-		return rep, failure{codeFile, err}
+	return score.Files(ctx, h.Dispatcher(), lib, from.path, from.lo, from.hi, to, o, run, audit)
+}
+
+// auditFiles audits the answers of rows of a file, counts them in the job, and returns their number.
+func auditFiles(ctx context.Context, j *job, lib *batch.Library, from filePart, results string, at int,
+	o batch.Options) (rows int, err error) {
+	found, proved, err := score.Audit(ctx, lib, from.path, from.lo, from.hi, results, at, o, 0,
+		func(rows int) { j.done.Add(int64(rows)) })
+	if err != nil {
+		return 0, err
 	}
-	return rep, err
+	j.audited, j.refuted = int64(proved), int64(found.Wrong())
+	return found.Rows, nil
 }

@@ -260,24 +260,3 @@ func bodiesOf(table C.clearance_bodies, shapes, worlds, out string) (*batch.Bodi
 	}
 	return bodies, nil
 }
-
-// startFile starts a job that answers a file and reports its progress by rows. Its errors are those of the file.
-func startFile(h *engineHandle, do func(context.Context, *job, dispatch.Options) (dispatch.Report, error)) (
-	C.clearance_job, error) {
-	j, err := start(h, inlineRows+1, func(ctx context.Context, j *job) (dispatch.Report, error) {
-		run := h.run
-		run.Progress = func(done, total int) {
-			j.done.Store(int64(done))
-			j.total.Store(int64(total))
-		}
-		rep, err := do(ctx, j, run)
-		if err != nil && ctx.Err() == nil && codeOf(err) == codeFailed {
-			err = failure{codeFile, err}
-		}
-		return rep, err
-	})
-	if err != nil {
-		return 0, err
-	}
-	return C.clearance_job(jobs.put(j)), nil
-}

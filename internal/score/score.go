@@ -183,22 +183,13 @@ const (
 	ProofColumns = batch.ColDistance | batch.ColGap | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB
 )
 
-// Audited is the number of rows that an audit of results with some columns has proved or refuted: without columns that
+// audited is the number of rows that an audit of results with some columns has proved or refuted: without columns that
 // prove distances it is none.
-func Audited(found *verify.Report, columns batch.Columns) int {
+func audited(found *verify.Report, columns batch.Columns) int {
 	if columns&AuditColumns == 0 || columns&batch.ColDistance != 0 && ProofColumns&^columns != 0 {
 		return 0
 	}
 	return found.Rows - found.Unproved
-}
-
-// ColumnsOf returns the columns of a results file.
-func ColumnsOf(results string) (batch.Columns, error) {
-	in, err := dataset.OpenResults(results)
-	if err != nil {
-		return 0, err
-	}
-	return in.Columns(), in.Close()
 }
 
 // auditRows is the number of rows that are audited at a time.
@@ -208,50 +199,51 @@ const auditRows = 1 << 16
 const Whole = -1
 
 // Audit audits the answers of the rows [lo, hi) of a file of pairs, from the shapes alone. They are the rows of a
-// results file from at on. o are the options that the answers have to meet; the columns are those of the file. audited,
-// if not nil, is called with the number of rows since the last call.
+// results file from at on. o are the options that the answers have to meet; the columns are those of the file.
+// progress, if not nil, is called with the number of rows since the last call. proved is the number of rows that the
+// audit proved or refuted.
 func Audit(ctx context.Context, lib *batch.Library, pairs string, lo, hi int, results string, at int, o batch.Options,
-	workers int, audited func(rows int)) (*verify.Report, error) {
+	workers int, progress func(rows int)) (found *verify.Report, proved int, err error) {
 	in, err := dataset.OpenPairs(pairs)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer in.Close()
 	from, err := dataset.OpenResults(results)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer from.Close()
 	rows, err := within(in, lo, hi)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	n, have := rows.Hi-rows.Lo, int(from.Len())
 	if at == Whole && have != n || at > 0 && at > have-n || n > have {
-		return nil, fmt.Errorf("%d pairs of %s have answers from row %d of %s on, which holds %d rows", n, pairs,
+		return nil, 0, fmt.Errorf("%d pairs of %s have answers from row %d of %s on, which holds %d rows", n, pairs,
 			max(at, 0), results, have)
 	}
 	source, err := dispatch.Shard(in, rows.Lo, rows.Hi)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	o.Columns, o.Precision = from.Columns(), from.Precision()
 	if err := skip(from, at, o); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	total := new(verify.Report)
 	err = chunks(lib, source, from, n, o, auditRows, func(job *batch.Job, first int64) error {
 		audit, err := verify.Audit(ctx, job, verify.Options{Workers: workers, FirstRow: rows.Lo + int(first), Seed: 1,
-			Progress: audited})
+			Progress: progress})
 		if err == nil {
 			total.Merge(audit)
 		}
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return total, nil
+	return total, audited(total, o.Columns), nil
 }
 
 // skip reads n rows of results.

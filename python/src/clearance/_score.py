@@ -112,18 +112,17 @@ def audit_file(
     ``start`` on, or all of its rows. The options are those that the answers have to meet. Nothing of the file is
     believed, and no solver takes part.
     """
-    with Engine() if engine is None else contextlib.nullcontext(engine) as opened:
+    names = path_bytes("pairs", pairs), *part(rows), path_bytes("results", results)
+    at = -1 if start is None else whole("start", start, 0)
+    with opened_or(engine) as opened:
         about = library if isinstance(library, Library) else Library()
         q = opened._query(query, about, None, max_distance, "auto", precision, tolerance, None)
-        shapes = None if isinstance(library, Library) else os.fsencode(library)
-        names = os.fsencode(pairs), *part(rows), os.fsencode(results), -1 if start is None else whole("start", start, 0)
-        n = opened._native
+        shapes = None if isinstance(library, Library) else path_bytes("library", library)
 
-        def submit(_: int, job: Any, report: nat.Report, error: nat.Error) -> int:
-            code = n.audit(opened._number, q, shapes, *names, job, error)
-            return cast(int, nat.RUNNING if code == nat.OK else code)
+        def submit(job: Any, error: nat.Error) -> int:
+            return cast(int, opened._native.audit(opened._number, q, shapes, *names, at, job, error))
 
-        report = _jobs.run(submit, (q, shapes))
+        report = run_file(submit, (q, shapes), False, "audits")
         return int(report.audited), int(report.refuted)
 
 
