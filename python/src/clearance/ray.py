@@ -16,7 +16,6 @@ import contextlib
 import fcntl
 import glob
 import hashlib
-import itertools
 import json
 import os
 import socket
@@ -30,7 +29,10 @@ from typing import Any, Final, Literal
 import clearance as cl
 
 from ._errors import ClearanceError, FileError, OptionError, RefutedError, RowError
-from ._options import whole
+from ._options import INT64, whole
+from ._ray_actors import Rollouts, Scorer, _engine, _ray
+
+__all__ = ["MANIFEST", "Rollouts", "ScoreReport", "Scorer", "score"]
 
 # Names that begin with _ are no parts of the table.
 MANIFEST: Final = "_manifest.parquet"
@@ -41,7 +43,7 @@ _BLOCK: Final = 1 << 20
 
 
 @dataclass(frozen=True)
-class Shard:
+class _Shard:
     """The rows [lo, hi) of an input file, and where their results go."""
 
     index: int
@@ -137,7 +139,7 @@ def score(
         "tolerance": tolerance,
     }
     whole("workers", workers, 1)
-    whole("rows_per_shard", rows_per_shard, 1, (1 << 62))
+    whole("rows_per_shard", rows_per_shard, 1, INT64)
     whole("verify", verify)
     lib = library if isinstance(library, cl.Library) else cl.Library.load(library)
     with _only_driver(folder):
@@ -162,7 +164,7 @@ def _files(inputs: Any) -> list[str]:
     return files
 
 
-def identity(path: str) -> str:
+def _identity(path: str) -> str:
     """What a change of a file changes: its size, its time of change, and a digest of its ends."""
     about = Path(path).stat()
     digest = hashlib.sha256()
@@ -184,19 +186,19 @@ def _library_digest(lib: cl.Library) -> str:
     return hashlib.sha256(pickle.dumps(lib, protocol=4)).hexdigest()[:16]
 
 
-def _plan(files: list[str], folder: Path, most: int) -> list[Shard]:
-    shards: list[Shard] = []
+def _plan(files: list[str], folder: Path, most: int) -> list[_Shard]:
+    shards: list[_Shard] = []
     for path in files:
         if folder.resolve() == Path(path).resolve().parent:
             raise OptionError(f"outputs: {folder} is the folder of the input {path}; give the results another one")
-        who = identity(path)
+        who = _identity(path)
         try:
             rows = cl.pair_rows(path)
         except FileError:
             rows = 0  # the task of the shard lists the error, and the other files go on
         for lo in range(0, max(rows, 1), most):
             name = f"part-{len(shards):06d}{Path(path).suffix}"
-            shards.append(Shard(len(shards), path, lo, min(lo + most, rows), who, os.fspath(folder / name)))
+            shards.append(_Shard(len(shards), path, lo, min(lo + most, rows), who, os.fspath(folder / name)))
     return shards
 
 
@@ -221,7 +223,7 @@ def _empty(folder: Path) -> dict[int, dict[str, Any]]:
     return {}
 
 
-def _resumed(folder: Path, shards: list[Shard], about: dict[str, Any]) -> dict[int, dict[str, Any]]:
+def _resumed(folder: Path, shards: list[_Shard], about: dict[str, Any]) -> dict[int, dict[str, Any]]:
     """The rows of the manifest whose results are there and are theirs."""
     import pyarrow.parquet as pq
 
@@ -256,7 +258,7 @@ def _resumed(folder: Path, shards: list[Shard], about: dict[str, Any]) -> dict[i
     return done
 
 
-def _row(s: Shard) -> dict[str, Any]:
+def _row(s: _Shard) -> dict[str, Any]:
     """The manifest of a shard without an answer."""
     numbers = dict.fromkeys(
         ("separated", "touching", "penetrating", "undecided", "invalid", "iterations", "audited", "refuted"), 0
@@ -269,7 +271,8 @@ def _row(s: Shard) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_SCHEMA: Final = {str: "string", int: "int64", float: "double"}
+# Types of pyarrow by those of the values of the manifest.
+_TYPES: Final = {str: "string", int: "int64", float: "float64"}
 
 
 def _write(folder: Path, rows: list[dict[str, Any]], about: dict[str, Any]) -> None:
@@ -277,30 +280,12 @@ def _write(folder: Path, rows: list[dict[str, Any]], about: dict[str, Any]) -> N
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    fields = [pa.field(k, getattr(pa, {"double": "float64"}.get(t, t))()) for k, t in
-              ((k, _SCHEMA[type(v)]) for k, v in _row(Shard(0, "", 0, 0, "", "")).items())]  # fmt: skip
+    columns = _row(_Shard(0, "", 0, 0, "", "")).items()
+    fields = [pa.field(name, getattr(pa, _TYPES[type(value)])()) for name, value in columns]
     schema = pa.schema(fields, {b"options": json.dumps(about).encode()})
     beside = folder / f"{MANIFEST}.{os.getpid()}"
     pq.write_table(pa.Table.from_pylist(rows, schema), beside)
     beside.replace(folder / MANIFEST)
-
-
-_engines: Final[dict[tuple[str, str, int], cl.Engine]] = {}
-
-
-def _engine(backend: str, precision: Any, workers: int) -> cl.Engine:
-    """The engine of this process, which its tasks share."""
-    key = backend, precision, workers
-    if key not in _engines:
-        _engines[key] = cl.Engine(backend, precision, workers)
-    return _engines[key]
-
-
-def _ray() -> Any:
-    """Ray's package, whose decorators change types in ways that checkers do not follow."""
-    import ray
-
-    return ray
 
 
 _libraries: Final[dict[str, cl.Library]] = {}
@@ -318,19 +303,19 @@ def _library(held: tuple[str, list[Any]]) -> cl.Library:
 
 
 def _answer(
-    held: tuple[str, list[Any]], s: Shard, options: dict[str, Any], backend: str, workers: int
+    held: tuple[str, list[Any]], s: _Shard, options: dict[str, Any], backend: str, workers: int
 ) -> dict[str, Any]:
     """The work of a task: the row of the manifest."""
     row, start = _row(s), time.monotonic()
     row["host"] = socket.gethostname()
     try:
-        if identity(s.path) != s.identity:
+        if _identity(s.path) != s.identity:
             raise FileError(f"{s.path} has changed since the call began")
         engine, lib = _engine(backend, options["precision"], workers), _library(held)
         done = cl.score_file(
             s.path, s.out, library=lib, rows=(s.lo, s.hi), audit=False, engine=engine, **options
         )  # appears under its name once it is complete
-        if identity(s.path) != s.identity:
+        if _identity(s.path) != s.identity:
             Path(s.out).unlink()
             raise FileError(f"{s.path} has changed while its rows were answered")
         r = done.report
@@ -345,7 +330,7 @@ def _answer(
     return row
 
 
-def _audit(held: tuple[str, list[Any]], s: Shard, options: dict[str, Any], rows: int) -> tuple[int, int, str]:
+def _audit(held: tuple[str, list[Any]], s: _Shard, options: dict[str, Any], rows: int) -> tuple[int, int, str]:
     """Audit a range of rows of a shard, seeded by its place: rows audited and refuted, and an error."""
     rows = min(rows, s.hi - s.lo)
     seed = int.from_bytes(hashlib.sha256(f"{s.identity} {s.lo}".encode()).digest()[:8], "little")
@@ -362,7 +347,7 @@ def _audit(held: tuple[str, list[Any]], s: Shard, options: dict[str, Any], rows:
 
 def _run(
     lib: cl.Library,
-    shards: list[Shard],
+    shards: list[_Shard],
     done: dict[int, dict[str, Any]],
     options: dict[str, Any],
     backend: str,
@@ -383,13 +368,13 @@ def _run(
     todo = [s for s in shards if s.index not in done]
     # A few tasks more than there are CPUs, so that a cluster that grows is used and a queue of 10^6 stays here.
     most = max(8, 4 * int(ray.cluster_resources().get("CPU", 1)))
-    running: dict[Any, Shard] = {}
+    running: dict[Any, _Shard] = {}
     audits: set[Any] = set()
     bar = _Bar(shards, done) if progress else None
     written = time.monotonic()
     _write(folder, rows, about)
 
-    def submit(task: Any, s: Shard, what: str, *arguments: Any) -> Any:
+    def submit(task: Any, s: _Shard, what: str, *arguments: Any) -> Any:
         name = f"{what} {Path(s.path).name}[{s.lo}:{s.hi}]"
         ref = task.options(name=name).remote(held, s, options, *arguments)
         running[ref] = s
@@ -414,7 +399,7 @@ def _run(
                 row.update(found)
                 if verify and not row["error"] and row["rows"]:
                     audits.add(submit(audit, s, "audit", verify))
-            if bar is not None and not (verify and ref in audits):
+            if bar is not None:
                 bar.show(rows)
             if time.monotonic() - written > 2:
                 _write(folder, rows, about)
@@ -431,7 +416,7 @@ def _run(
 class _Bar:
     """One line on the standard error: rows, shards, and the time that is left by the rate so far."""
 
-    def __init__(self, shards: list[Shard], done: dict[int, Any]) -> None:
+    def __init__(self, shards: list[_Shard], done: dict[int, Any]) -> None:
         self.rows, self.shards = sum(s.hi - s.lo for s in shards), len(shards)
         self.start, self.before = time.monotonic(), sum(r["rows"] for r in done.values())
 
@@ -446,100 +431,3 @@ class _Bar:
 
     def end(self, rows: list[dict[str, Any]]) -> None:
         self.show(rows, "\n")
-
-
-class Scorer:
-    """The function of ``Dataset.map_batches``: record batches of pairs to their results, with an engine per actor.
-
-        ds.map_batches(Scorer, fn_constructor_args=("shapes.json",), batch_format="pyarrow", concurrency=4)
-
-    The engine is opened where the actor runs, and is never pickled. Options are those of
-    :func:`clearance.score_stream`, and ``backend`` and ``workers`` those of the engine.
-    """
-
-    def __init__(
-        self,
-        library: cl.Library | str | os.PathLike[str],
-        *,
-        backend: str = "auto",
-        workers: int = 1,
-        **options: Any,
-    ) -> None:
-        self._library = library if isinstance(library, cl.Library) else cl.Library.load(library)
-        self._about, self._options = (backend, options.get("precision") or "single", workers), options
-
-    def __call__(self, batch: Any) -> Any:
-        """The results of a pyarrow Table, with its other columns behind them."""
-        import pyarrow as pa
-
-        stream = cl.score_stream(batch, library=self._library, engine=_engine(*self._about), **self._options)
-        return pa.RecordBatchReader.from_stream(stream).read_all()
-
-
-class Rollouts:
-    """Worlds of a scene, shared among actors: the rows of a step come back as NumPy arrays.
-
-        ro = Rollouts(scene, worlds=65_536, actors=8, reduce="world")
-        r = ro(poses, quat="wxyz")           # a dict of arrays of all worlds, in order
-        refs = ro.submit(poses, quat="wxyz")  # or references, a part of the worlds each
-
-    Options are those of :meth:`clearance.Engine.rollout`, and ``backend``, ``precision`` and ``workers`` those of the
-    engines. All pairs, whose number of rows varies, are not taken.
-    """
-
-    def __init__(
-        self,
-        scene: cl.Scene,
-        *,
-        worlds: int,
-        actors: int,
-        backend: str = "auto",
-        precision: Literal["single", "double"] = "single",
-        workers: int = 1,
-        **options: Any,
-    ) -> None:
-        ray = _ray()
-
-        whole("actors", actors, 1)
-        whole("worlds", worlds, actors)
-        if options.get("pairs") == "all":
-            raise OptionError("pairs: lists of pairs alone are shared among actors")
-        if not ray.is_initialized():
-            ray.init()
-        ends = [worlds * i // actors for i in range(actors + 1)]
-        self.ranges = list(itertools.pairwise(ends))
-        held = ray.put(scene)
-        actor = ray.remote(num_cpus=workers)(_Worlds)
-        self._actors: list[Any] = [
-            actor.remote(held, hi - lo, (backend, precision, workers), options) for lo, hi in self.ranges
-        ]
-
-    def submit(self, poses: Any, *, quat: Literal["wxyz", "xyzw"]) -> list[Any]:
-        """References to the columns of each actor's worlds, a dict of arrays each. poses: float64 [W,M,7]."""
-        worlds = self.ranges[-1][1]
-        if len(poses) != worlds:
-            raise cl.ArrayError("poses", f"of {len(poses)} worlds, want {worlds}")
-        pairs = zip(self._actors, self.ranges, strict=True)
-        return [a.step.remote(poses[lo:hi], quat) for a, (lo, hi) in pairs]
-
-    def __call__(self, poses: Any, *, quat: Literal["wxyz", "xyzw"]) -> dict[str, Any]:
-        """The columns of all worlds, joined in order."""
-        import numpy as np
-
-        ray = _ray()
-
-        parts = ray.get(self.submit(poses, quat=quat))
-        return {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
-
-
-class _Worlds:
-    """An actor: an engine and a rollout of some worlds."""
-
-    def __init__(self, scene: cl.Scene, worlds: int, about: tuple[Any, Any, int], options: dict[str, Any]) -> None:
-        self._rollout = _engine(*about).rollout(scene, worlds=worlds, **options)
-
-    def step(self, poses: Any, quat: Any) -> dict[str, Any]:
-        import numpy as np
-
-        r = self._rollout(poses, quat=quat)
-        return {k: v for k, v in vars(r).items() if isinstance(v, np.ndarray)}
