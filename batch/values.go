@@ -32,6 +32,27 @@ func (v *Values) make(t ElementType, n int) {
 	}
 }
 
+// ValuesAt returns the n values of a type that lie at p, sharing the memory; none if p is nil. It is the reverse of
+// [Values.Data].
+func ValuesAt(t ElementType, p unsafe.Pointer, n int) (v Values) {
+	if p == nil || n == 0 {
+		return v
+	}
+	switch t {
+	case Float32:
+		v.F32 = unsafe.Slice((*float32)(p), n)
+	case Float64:
+		v.F64 = unsafe.Slice((*float64)(p), n)
+	case Uint8:
+		v.U8 = unsafe.Slice((*uint8)(p), n)
+	case Uint16:
+		v.U16 = unsafe.Slice((*uint16)(p), n)
+	case BitSet:
+		v.Bits = unsafe.Slice((*uint64)(p), words(n))
+	}
+	return v
+}
+
 // slice returns values lo to hi, sharing the memory.
 func (v *Values) slice(lo, hi int) (s Values) {
 	switch {

@@ -210,8 +210,10 @@ func arrowField(c column) arrow.Field {
 // ArrowColumn is a column of results as Arrow stores it.
 type ArrowColumn struct {
 	Field  arrow.Field
-	Column batch.Columns // its bit
-	Width  int
+	Elem   arrow.DataType // of the elements of a row
+	Width  int            // elements per row; more than one are a list of fixed size
+	Bytes  int            // per row
+	Column batch.Columns  // its bit
 }
 
 // ArrowResults returns the columns of results in files, in their order.
@@ -219,7 +221,8 @@ func ArrowResults(columns batch.Columns, precision batch.Precision) []ArrowColum
 	var out []ArrowColumn
 	for i, c := range resultColumns(precisionType(precision)) {
 		if columns&columnBits[i] != 0 {
-			out = append(out, ArrowColumn{arrowField(c), columnBits[i], c.width})
+			t := c.read[0]
+			out = append(out, ArrowColumn{arrowField(c), arrowTypes[t], c.width, c.width * t.size(), columnBits[i]})
 		}
 	}
 	return out

@@ -82,21 +82,7 @@ func setColumn(out *batch.Results, c C.clearance_column) error {
 	if want := info.Type.In(out.Precision); c._type != C.uint32_t(want) {
 		return argument("column %s is given as %v, want %v", info.Name, batch.ElementType(c._type), want)
 	}
-	var v batch.Values
-	data, n := (*byte)(c.data), info.Width*out.N
-	switch info.Type.In(out.Precision) {
-	case batch.Float32:
-		v.F32 = array[float32](data, n)
-	case batch.Float64:
-		v.F64 = array[float64](data, n)
-	case batch.Uint8:
-		v.U8 = array[uint8](data, n)
-	case batch.Uint16:
-		v.U16 = array[uint16](data, n)
-	case batch.BitSet:
-		v.Bits = array[uint64](data, (n+batch.BitsPerWord-1)/batch.BitsPerWord)
-	}
-	out.SetColumn(bit, v)
+	out.SetColumn(bit, batch.ValuesAt(info.Type.In(out.Precision), unsafe.Pointer(c.data), info.Width*out.N))
 	return nil
 }
 

@@ -276,35 +276,13 @@ func (s *Stream) read() (arrow.RecordBatch, error) {
 func (s *Stream) results(a *answering, n int) *batch.Results {
 	out := batch.EmptyResults(n, s.o.Columns, s.o.Precision)
 	for _, c := range s.columns {
-		t := c.Column.Info().Type.In(s.o.Precision)
 		b := memory.NewResizableBuffer(s.memory)
-		b.Resize(n * c.Width * sizes[t])
+		b.Resize(n * c.Bytes)
 		a.buffer = append(a.buffer, b)
-		out.SetColumn(c.Column, valuesOf(t, b.Bytes(), n*c.Width))
+		at := unsafe.Pointer(unsafe.SliceData(b.Bytes()))
+		out.SetColumn(c.Column, batch.ValuesAt(c.Column.Info().Type.In(s.o.Precision), at, n*c.Width))
 	}
 	return out
-}
-
-// sizes are the bytes of elements of columns.
-var sizes = map[batch.ElementType]int{batch.Float32: 4, batch.Float64: 8, batch.Uint8: 1, batch.Uint16: 2}
-
-// valuesOf returns the n values of a type in b.
-func valuesOf(t batch.ElementType, b []byte, n int) (v batch.Values) {
-	if n == 0 {
-		return v
-	}
-	at := unsafe.Pointer(&b[0])
-	switch t {
-	case batch.Float32:
-		v.F32 = unsafe.Slice((*float32)(at), n)
-	case batch.Float64:
-		v.F64 = unsafe.Slice((*float64)(at), n)
-	case batch.Uint8:
-		v.U8 = unsafe.Slice((*uint8)(at), n)
-	case batch.Uint16:
-		v.U16 = unsafe.Slice((*uint16)(at), n)
-	}
-	return v
 }
 
 // record returns the answers as a record batch.
@@ -329,16 +307,10 @@ func (s *Stream) record(a *answering) arrow.RecordBatch {
 
 // column returns n rows of a column whose values lie in a buffer.
 func column(c dataset.ArrowColumn, values *memory.Buffer, n int) arrow.Array {
-	t := c.Field.Type
-	list, vectors := t.(*arrow.FixedSizeListType)
-	if vectors {
-		t = list.Elem()
-	}
-	data := array.NewData(t, n*c.Width, []*memory.Buffer{nil, values}, nil, 0, 0)
+	data := array.NewData(c.Elem, n*c.Width, []*memory.Buffer{nil, values}, nil, 0, 0)
 	defer data.Release()
-	if vectors {
-		inner := data
-		data = array.NewData(list, n, []*memory.Buffer{nil}, []arrow.ArrayData{inner}, 0, 0)
+	if c.Width > 1 {
+		data = array.NewData(c.Field.Type, n, []*memory.Buffer{nil}, []arrow.ArrayData{data}, 0, 0)
 		defer data.Release()
 	}
 	return array.MakeFromData(data)
