@@ -184,29 +184,22 @@ func (s *partsSource) look(i int, path string) error {
 
 // joinRows sets the range of rows of the table: each part answers its own, one after the other, or all say the same.
 func (s *partsSource) joinRows() error {
-	rows, same := s.parts[0].of, true
-	joined := rows != ""
+	first := s.parts[0].of
+	lo, end, joined := strings.Cut(first, ":")
+	same := true
 	for _, p := range s.parts[1:] {
-		same = same && p.of == s.parts[0].of
-		if joined {
-			rows, joined = joinRows(rows, p.of)
-		}
+		begin, hi, found := strings.Cut(p.of, ":")
+		same, joined = same && p.of == first, joined && found && begin == end
+		end = hi
 	}
 	switch {
 	case same: // the metadata of the first part have it
 	case joined:
-		s.meta[MetaRows] = rows
+		s.meta[MetaRows] = lo + ":" + end
 	default:
 		return errors.New("the rows of a file that the parts answer do not follow one another")
 	}
 	return nil
-}
-
-// joinRows returns the range of two ranges of rows of which the second begins where the first ends.
-func joinRows(first, second string) (rows string, ok bool) {
-	lo, end, _ := strings.Cut(first, ":")
-	begin, hi, found := strings.Cut(second, ":")
-	return lo + ":" + hi, found && end == begin
 }
 
 // checkPart reports a folder that lacks parts, given what part i of n says of itself.
