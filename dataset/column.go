@@ -263,6 +263,22 @@ func (r *tableReader) advance(room, columns int, vals func(i, n int) any) (int, 
 	return n, nil
 }
 
+// checkTable returns an error if the columns of a file together take more memory than there is, before the first of
+// them is read: see checkMemory.
+func checkTable(path string, src source, cols []column) error {
+	all, largest := 0.0, 0.0
+	for i := range cols {
+		if t, ok := src.typeOf(i); ok {
+			bytes := float64(src.rows()) * float64(cols[i].width*t.size())
+			all, largest = all+bytes, max(largest, bytes)
+		}
+	}
+	if err := memory.Check(fmt.Sprintf("%d rows", src.rows()), all+1.25*largest); err != nil {
+		return fmt.Errorf("dataset: %s: %w", path, err)
+	}
+	return nil
+}
+
 // readColumn reads the n values of column i into the slice that to points to. Memory grows with what has been read: the
 // length of a damaged file may be wrong. The slice is not nil.
 func readColumn(path string, src source, i int, n int64, to any) error {

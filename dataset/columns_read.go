@@ -99,6 +99,9 @@ func (t *ColumnTable) readParquet(path string, specs []ColumnSpec, opts []Option
 	if src.rows() > 1<<31-1 {
 		return fmt.Errorf("dataset: %s: %d rows, want %d at most", path, src.rows(), 1<<31-1)
 	}
+	if err := checkTable(path, src, cols); err != nil {
+		return err
+	}
 	t.Rows, t.Metadata = int(src.rows()), src.metadata()
 	for i := range specs {
 		if _, ok := src.typeOf(i); !ok {

@@ -287,6 +287,9 @@ func (f *rolloutFile) checkColumns() error {
 
 // read reads all columns.
 func (f *rolloutFile) read(opts []Option) error {
+	if err := checkTable(f.path, f.src, f.cols); err != nil {
+		return err
+	}
 	n, r := f.src.rows(), f.r
 	r.Results = batch.NewResults(0, &batch.Options{Columns: f.columns, Precision: f.precision})
 	var worlds []int32

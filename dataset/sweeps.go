@@ -114,6 +114,9 @@ func ReadSweepResults(path string, opts ...Option) (*batch.SweepResults, map[str
 		return nil, nil, err
 	}
 	defer src.Close()
+	if err := checkTable(path, src, cols); err != nil {
+		return nil, nil, err
+	}
 	n := src.rows()
 	r := &batch.SweepResults{N: int(n)}
 	_, columns := sweepColumns(r)
