@@ -96,8 +96,10 @@ func TestLittleMemory(t *testing.T) {
 	} {
 		words := append([]string{"-c", `ulimit -v 2097152; exec "$0" "$@"`, self}, c.args...)
 		run := exec.Command("bash", words...)
+		// The C library reserves 64 MB of addresses for the heap of each thread, which count here: as many threads and
+		// heaps on every machine.
 		run.Env = append(os.Environ(), actAsMain+"=1", "CLEARANCE_DEVICE=", "VK_ICD_FILENAMES=/none",
-			"VK_DRIVER_FILES=/none")
+			"VK_DRIVER_FILES=/none", "GOMAXPROCS=2", "MALLOC_ARENA_MAX=1")
 		var stderr bytes.Buffer
 		run.Stderr = &stderr
 		_ = run.Run()
