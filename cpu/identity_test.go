@@ -82,12 +82,7 @@ func TestWorldsEqualPairs(t *testing.T) {
 			p.Rotation.Jmag, p.Rotation.Kmag)
 	}
 	w.Poses[7*7] = math.Inf(1) // body 2 of world 1
-	pairs := batch.NewPairs(w.Len())
-	var r batch.Row
-	for i := range w.Len() {
-		w.Row(i, &r)
-		pairs.SetRow(i, &r)
-	}
+	pairs := rowcheck.Listed(w)
 	o := batch.Options{Columns: everything, Precision: batch.Double}
 	b := newBackend(t, 2)
 	got, want := solve(t, b, lib, w, o, 64), solve(t, b, lib, pairs, o, 0)

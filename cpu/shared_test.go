@@ -168,12 +168,7 @@ func TestSameBitsInWorldsThatShareShapes(t *testing.T) {
 		w.Poses = append(w.Poses, p.Position.X, p.Position.Y, p.Position.Z, p.Rotation.Real, p.Rotation.Imag,
 			p.Rotation.Jmag, p.Rotation.Kmag)
 	}
-	pairs := batch.NewPairs(w.Len())
-	var row batch.Row
-	for i := range w.Len() {
-		w.Row(i, &row)
-		pairs.SetRow(i, &row)
-	}
+	pairs := rowcheck.Listed(w)
 	for _, variant := range variants(t) {
 		b := newVariant(t, variant, 1)
 		o := batch.Options{Columns: everything}

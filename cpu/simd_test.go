@@ -223,12 +223,7 @@ func TestVariantsWorlds(t *testing.T) {
 		w.Poses = append(w.Poses, 2*p.Position.X, 2*p.Position.Y, 2*p.Position.Z, p.Rotation.Real, p.Rotation.Imag,
 			p.Rotation.Jmag, p.Rotation.Kmag)
 	}
-	pairs := batch.NewPairs(w.Len())
-	var row batch.Row
-	for i := range w.Len() {
-		w.Row(i, &row)
-		pairs.SetRow(i, &row)
-	}
+	pairs := rowcheck.Listed(w)
 	for _, variant := range variants(t) {
 		b := newVariant(t, variant, 2)
 		o := batch.Options{Columns: everything}

@@ -7,6 +7,7 @@ import (
 
 	"clearance/batch"
 	"clearance/engine/internal/vk"
+	"clearance/internal/testkit/rowcheck"
 	"clearance/tests/need"
 )
 
@@ -63,12 +64,7 @@ func BenchmarkRollout(b *testing.B) {
 	for i := range int32(50) {
 		worlds.TemplateA, worlds.TemplateB = append(worlds.TemplateA, i%20), append(worlds.TemplateB, (i+1+i/20)%20)
 	}
-	list := batch.NewPairs(worlds.Len())
-	var r batch.Row
-	for i := range worlds.Len() {
-		worlds.Row(i, &r)
-		list.SetRow(i, &r)
-	}
+	list := rowcheck.Listed(worlds)
 	out := batch.NewResults(1000, new(batch.Options))
 	for name, in := range map[string]batch.Input{"list": list, "worlds": worlds} {
 		b.Run(name, func(b *testing.B) {

@@ -120,12 +120,8 @@ func TestWorlds(t *testing.T) {
 	worlds := size(9, 9, 23)
 	lib, w := stack(t, worlds, 3)
 	w.Shapes[4] = 5000 // no such shape
-	list := batch.NewPairs(w.Len())
+	list := rowcheck.Listed(w)
 	var r batch.Row
-	for i := range w.Len() {
-		w.Row(i, &r)
-		list.SetRow(i, &r)
-	}
 	warm := make([]float64, 3*w.Len())
 	for i := range warm {
 		warm[i] = math.Cos(float64(i))

@@ -23,6 +23,17 @@ func Differs(r *batch.Results, i int, s *batch.Results, j int) (column string) {
 // Same reports whether row i of r and row j of s are equal bit for bit, in all columns that both have.
 func Same(r *batch.Results, i int, s *batch.Results, j int) bool { return Differs(r, i, s, j) == "" }
 
+// Listed is the list of pairs that worlds stand for.
+func Listed(w *batch.Worlds) *batch.Pairs {
+	pairs := batch.NewPairs(w.Len())
+	var row batch.Row
+	for i := range w.Len() {
+		w.Row(i, &row)
+		pairs.SetRow(i, &row)
+	}
+	return pairs
+}
+
 // Audit fails the test on every answer that the audit refutes, and returns the report.
 func Audit(t *testing.T, job *batch.Job) *verify.Report {
 	t.Helper()
