@@ -103,6 +103,16 @@ def test_resumed(cluster: None, files: Path, want: Any, tmp_path: Path) -> None:
         assert read(tmp_path).equals(want.replace_schema_metadata())
 
 
+def test_audits_are_resumed(cluster: None, files: Path, tmp_path: Path) -> None:
+    """A call that asks for more audits than were made before makes them, and answers no row again."""
+    score(files, tmp_path, "a.parquet", rows_per_shard=2500)
+    kept = [p.stat().st_mtime_ns for p in sorted(tmp_path.glob("part-*"))]
+    report = score(files, tmp_path, "a.parquet", rows_per_shard=2500, verify=40)
+    assert [s["audited"] for s in report.shards] == [40, 40, 40]
+    assert [p.stat().st_mtime_ns for p in sorted(tmp_path.glob("part-*"))] == kept
+    assert [m["audited"] for m in pq.read_table(tmp_path / cr.MANIFEST).to_pylist()] == [40, 40, 40]
+
+
 def test_two_drivers(cluster: None, files: Path, tmp_path: Path) -> None:
     with cr._only_driver(tmp_path), pytest.raises(cl.FileError, match=f"process {os.getpid()}"):
         score(files, tmp_path, "a.parquet")

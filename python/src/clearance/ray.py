@@ -21,6 +21,7 @@ import os
 import socket
 import sys
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -365,7 +366,7 @@ def _run(
     answer = ray.remote(num_cpus=workers)(_answer)
     audit = ray.remote(num_cpus=1)(_audit)
     rows = [done.get(s.index, _row(s)) for s in shards]
-    todo = [s for s in shards if s.index not in done]
+    todo = deque(shards)
     # A few tasks more than there are CPUs, so that a cluster that grows is used and a queue of 10^6 stays here.
     most = max(8, 4 * int(ray.cluster_resources().get("CPU", 1)))
     running: dict[Any, _Shard] = {}
@@ -380,10 +381,21 @@ def _run(
         running[ref] = s
         return ref
 
+    def check(s: _Shard) -> None:
+        row = rows[s.index]
+        if verify and not row["error"] and row["audited"] < min(verify, row["rows"]):
+            audits.add(submit(audit, s, "audit", verify))
+
     try:
         while todo or running:
             while todo and len(running) < most:
-                submit(answer, todo.pop(0), "score", backend, workers)
+                s = todo.popleft()
+                if s.index in done:  # by a call that audited less, or ended before its audits
+                    check(s)
+                else:
+                    submit(answer, s, "score", backend, workers)
+            if not running:
+                break
             ready, _ = ray.wait(list(running), num_returns=1)
             ref = ready[0]
             s = running.pop(ref)
@@ -397,10 +409,9 @@ def _run(
                 row["audited"], row["refuted"], row["error"] = found
             else:
                 row.update(found)
-                if verify and not row["error"] and row["rows"]:
-                    audits.add(submit(audit, s, "audit", verify))
-            if bar is not None:
-                bar.show(rows)
+                check(s)
+                if bar is not None:
+                    bar.add(row)
             if time.monotonic() - written > 2:
                 _write(folder, rows, about)
                 written = time.monotonic()
@@ -409,7 +420,7 @@ def _run(
             ray.cancel(ref)
         _write(folder, rows, about)
         if bar is not None:
-            bar.end(rows)
+            bar.show("\n")
     return rows
 
 
@@ -418,16 +429,18 @@ class _Bar:
 
     def __init__(self, shards: list[_Shard], done: dict[int, Any]) -> None:
         self.rows, self.shards = sum(s.hi - s.lo for s in shards), len(shards)
-        self.start, self.before = time.monotonic(), sum(r["rows"] for r in done.values())
+        self.before = self.n = sum(r["rows"] for r in done.values())
+        self.over, self.failed, self.start = len(done), 0, time.monotonic()
 
-    def show(self, rows: list[dict[str, Any]], end: str = "") -> None:
-        over = [r for r in rows if r["sha256"] or r["error"]]
-        n, failed = sum(r["rows"] for r in over), sum(bool(r["error"]) for r in over)
-        rate = (n - self.before) / max(time.monotonic() - self.start, 1e-9)
-        left = f", {(self.rows - n) / rate:,.0f} s left" if rate > 0 and n < self.rows else ""
-        bad = f", {failed} failed" if failed else ""
-        line = f"{n:,} of {self.rows:,} rows, {len(over)} of {self.shards} shards{bad}{left}"
+    def add(self, row: dict[str, Any]) -> None:
+        self.n += row["rows"]
+        self.over += 1
+        self.failed += bool(row["error"])
+        self.show()
+
+    def show(self, end: str = "") -> None:
+        rate = (self.n - self.before) / max(time.monotonic() - self.start, 1e-9)
+        left = f", {(self.rows - self.n) / rate:,.0f} s left" if rate > 0 and self.n < self.rows else ""
+        bad = f", {self.failed} failed" if self.failed else ""
+        line = f"{self.n:,} of {self.rows:,} rows, {self.over} of {self.shards} shards{bad}{left}"
         print(f"\r{line:<79}", end=end, file=sys.stderr, flush=True)
-
-    def end(self, rows: list[dict[str, Any]]) -> None:
-        self.show(rows, "\n")
