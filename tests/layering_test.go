@@ -37,6 +37,8 @@ var layers = map[string][]string{
 	"internal/meter":   {},
 	"internal/layout":  {"batch", "geom", "geom/cells"},
 	"internal/testkit": {"geom"},
+	// for viewers
+	"internal/scenefile": {},
 	// for tests alone
 	"internal/testkit/rowcheck": {"batch", "geom", "internal/testkit", "verify"},
 	"shaders":                   {},

@@ -1,0 +1,166 @@
+// Package scenefile holds the scene description: rows of a result with their shapes, poses and answers, worlds that
+// move along a time line, contacts, and traces of solvers, as one JSON document. The page of `batchbench view`, the
+// converters to Rerun and Viser, and desktop viewers read it; docs/scene.md documents it field by field.
+//
+// Lengths are in metres, positions, normals and directions in the axes of the world. A pose is seven numbers: the
+// position x, y, z, then the unit quaternion w, x, y, z. A column of N rows is one flat list. Names are text for
+// people: a reader displays them and interprets nothing in them.
+//
+// [Read] accepts only documents that [Document.Check] accepts; its errors name the field and the place. Values are
+// plain data: they may be shared between goroutines that do not write to them.
+package scenefile
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// Format and Version are those of the documents that this package reads and writes.
+const (
+	Format  = "clearance scene"
+	Version = 1
+)
+
+// Document is a scene description.
+type Document struct {
+	Format   string   `json:"format"`
+	Version  int      `json:"version"`
+	Title    string   `json:"title"`
+	Value    string   `json:"value"`     // what the column value is: "distance" in metres, or "factor"
+	Statuses []string `json:"statuses"`  // names of the codes of the column status
+	TimeUnit string   `json:"time_unit"` // of all times: "s", "way points", or "" without any
+	Shapes   []Shape  `json:"shapes"`
+	Bodies   []Body   `json:"bodies"`
+	Rows     Rows     `json:"rows"`
+	Worlds   []World  `json:"worlds,omitempty"`
+	Traces   []Trace  `json:"traces,omitempty"`
+}
+
+// Shape is a convex shape: the hull of its points, in its own frame. A half-space z ≤ 0 has none.
+type Shape struct {
+	Name   string  `json:"name"`
+	Kind   string  `json:"kind"`   // "box", "convex", "halfspace", …
+	Points Numbers `json:"points"` // [P,3]
+}
+
+// Halfspace is the kind of an unbounded shape.
+const Halfspace = "halfspace"
+
+// Body is a union of shapes that moves as one.
+type Body struct {
+	Name  string `json:"name"`
+	Parts []Part `json:"parts"`
+}
+
+// Part is a shape at a fixed pose in a body.
+type Part struct {
+	Shape int        `json:"shape"` // index into the shapes
+	Pose  [7]float64 `json:"pose"`
+}
+
+// Rows are columns of N rows. All but those marked "or none" have a value for each row; numbers that a row lacks are
+// NaN.
+type Rows struct {
+	Count    int      `json:"count"`     // N
+	Row      Integers `json:"row"`       // [N] index in the result, by which people name the row
+	Status   Integers `json:"status"`    // [N] index into the statuses
+	BodyA    Integers `json:"body_a"`    // [N] index into the bodies, -1 if it is not known
+	BodyB    Integers `json:"body_b"`    // [N]
+	PoseA    Numbers  `json:"pose_a"`    // [N,7] pose of body A
+	PoseB    Numbers  `json:"pose_b"`    // [N,7]
+	Value    Numbers  `json:"value"`     // [N]
+	Gap      Numbers  `json:"gap"`       // [N] bound of the error of the value
+	Normal   Numbers  `json:"normal"`    // [N,3] from A to B
+	WitnessA Numbers  `json:"witness_a"` // [N,3]
+	WitnessB Numbers  `json:"witness_b"` // [N,3]
+
+	PlaneA Numbers `json:"plane_a,omitempty"` // [N] or none: support plane ⟨normal, x⟩ of A
+	PlaneB Numbers `json:"plane_b,omitempty"` // [N] or none
+
+	CenterA Numbers `json:"center_a,omitempty"` // [N,3] or none: point about which a factor scales A
+	CenterB Numbers `json:"center_b,omitempty"` // [N,3] or none
+
+	World  Integers `json:"world,omitempty"`   // [N] or none: index into the worlds
+	PlaceA Integers `json:"place_a,omitempty"` // [N] or none: place of body A in the world, -1 if it is not known
+	PlaceB Integers `json:"place_b,omitempty"` // [N] or none
+	Time   Numbers  `json:"time,omitempty"`    // [N] or none: time on the time line of the world
+
+	ContactBegin  Integers `json:"contact_begin,omitempty"`  // [N+1] or none: where the contacts of each row begin
+	ContactPoint  Numbers  `json:"contact_point,omitempty"`  // [C,3]
+	ContactNormal Numbers  `json:"contact_normal,omitempty"` // [C,3] from A to B
+	ContactGap    Numbers  `json:"contact_gap,omitempty"`    // [C] signed distance at the point, metres
+}
+
+// World is a scene of bodies at places, at one time or along a time line. Between two times positions move along a
+// line, and rotations about a fixed axis by the shorter arc.
+type World struct {
+	World  int      `json:"world"`  // index in the input
+	Bodies Integers `json:"bodies"` // [M] index into the bodies, -1 for an empty place
+	Times  Numbers  `json:"times"`  // [K] ascending
+	Poses  Numbers  `json:"poses"`  // [K,M,7]
+}
+
+// Trace is the course of a reference solver on a row. Bounds hold for the signed distance of the shapes.
+type Trace struct {
+	Row    int     `json:"row"`    // position among the rows of the document
+	Method string  `json:"method"` // that the solver began with
+	Status string  `json:"status"` // of the answer
+	Radius float64 `json:"radius"` // sum of the radii of the balls around the cores that the solver works on
+	Lower  Number  `json:"lower"`  // bounds of the answer
+	Upper  Number  `json:"upper"`
+	Steps  []Step  `json:"steps"`
+}
+
+// Step is the state of a solver after one evaluation of the support function. The last step of a trace is the answer.
+type Step struct {
+	Solver    string      `json:"solver"`              // "gjk", "nesterov", "epa", "rtr", …, "answer"
+	Direction [3]float64  `json:"direction"`           // of the evaluation, from A to B
+	Support   *Vertex     `json:"support,omitempty"`   // the vertex that it found
+	Simplex   []Vertex    `json:"simplex,omitempty"`   // of the iterate: up to four vertices, or EPA's closest face
+	Iterate   *[3]float64 `json:"iterate,omitempty"`   // point of A − B closest to the origin so far
+	Gradient  Number      `json:"gradient"`            // RTR: norm of the gradient, metres
+	Region    Number      `json:"region"`              // RTR: radius of the trust region
+	Lower     Number      `json:"lower"`               // proved by this step, -Inf for nothing
+	Upper     Number      `json:"upper"`               // proved by this step, +Inf for nothing
+	Witnesses *Vertex     `json:"witnesses,omitempty"` // of the answer
+}
+
+// Vertex is a point of A − B with the points of A and of B, in the world, of which it is the difference.
+type Vertex struct {
+	A [3]float64 `json:"a"`
+	B [3]float64 `json:"b"`
+}
+
+// Read reads a document and checks it.
+func Read(r io.Reader) (*Document, error) {
+	var d Document
+	decoder := json.NewDecoder(r)
+	if err := decoder.Decode(&d); err != nil {
+		return nil, fmt.Errorf("scene: %w", err)
+	}
+	if decoder.More() {
+		return nil, fmt.Errorf("scene: more than one JSON document")
+	}
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	return &d, nil
+}
+
+// Write writes a document that [Document.Check] accepts.
+func Write(w io.Writer, d *Document) error {
+	d.Format, d.Version = Format, Version
+	if err := d.Check(); err != nil {
+		return err
+	}
+	return json.NewEncoder(w).Encode(d)
+}
+
+// Contact reports whether a status says that the shapes are proved to be in contact.
+func Contact(status string) bool {
+	return status == "touching" || status == "penetrating" || status == "contact"
+}
+
+// Unanswered reports whether a row of a status has no answer.
+func Unanswered(status string) bool { return status == "undecided" || status == "invalid" }
