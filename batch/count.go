@@ -45,8 +45,8 @@ var byteCodes = func() (b [256]byte) {
 	return b
 }()
 
-// countCodes adds the numbers of the codes below len(counts) and returns how many values are not among them.
-func countCodes(values []uint8, counts []int) (left int) {
+// CountCodes adds the numbers of the codes below len(counts) and returns how many values are not among them.
+func CountCodes(values []uint8, counts []int) (left int) {
 	left = len(values)
 	for code := 0; code < len(counts) && left > 0; code++ {
 		n := bytes.Count(values, byteCodes[code:code+1])
@@ -62,13 +62,13 @@ func (c *Count) Add(j *Job, first int, out *Results, lo, hi int) {
 	status, method := out.Status()[lo:hi], out.Method()
 	c.Rows += hi - lo
 	invalid := c.Statuses[Invalid]
-	if countCodes(status, c.Statuses[:]) > 0 {
+	if CountCodes(status, c.Statuses[:]) > 0 {
 		c.bad(status, uint8(StatusCount), first+lo)
 	}
 	if c.Statuses[Invalid] > invalid {
 		c.addInvalid(status, first+lo)
 	}
-	if method != nil && countCodes(method[lo:hi], c.Solvers[:]) > 0 {
+	if method != nil && CountCodes(method[lo:hi], c.Solvers[:]) > 0 {
 		c.bad(method[lo:hi], uint8(SolverCount), first+lo)
 	}
 	if iterations := out.Iterations(); iterations != nil {

@@ -47,18 +47,28 @@ type SweepResults struct {
 
 // NewSweepResults allocates results of n rows, all of them Undecided.
 func NewSweepResults(n int) *SweepResults {
+	r := UnsetSweepResults(n)
+	r.Reset()
+	return r
+}
+
+// UnsetSweepResults allocates results of n rows for a caller that sets every row: they read as Free, which nothing
+// proves.
+func UnsetSweepResults(n int) *SweepResults {
 	r := &SweepResults{N: n, State: make([]uint8, n), PartA: make([]int32, n), PartB: make([]int32, n),
 		Evaluations: make([]int32, n)}
 	for _, c := range []*[]float64{&r.Lower, &r.Upper, &r.Closest, &r.T0, &r.T1} {
 		*c = make([]float64, n)
 	}
-	r.Reset()
 	return r
 }
 
 // Reset makes every row Undecided.
-func (r *SweepResults) Reset() {
-	for i := range r.N {
+func (r *SweepResults) Reset() { r.ResetRows(0, r.N) }
+
+// ResetRows makes rows [lo, hi) Undecided.
+func (r *SweepResults) ResetRows(lo, hi int) {
+	for i := lo; i < hi; i++ {
 		r.State[i], r.Upper[i], r.Closest[i], r.T1[i] = uint8(SweepUndecided), math.Inf(1), math.NaN(), math.NaN()
 		r.Lower[i], r.T0[i], r.PartA[i], r.PartB[i], r.Evaluations[i] = 0, 0, -1, -1, 0
 	}

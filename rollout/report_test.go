@@ -158,10 +158,11 @@ func TestManyEvaluations(t *testing.T) {
 	bodies := bodiesOf(t, geom.Sphere{R: 1})
 	m := &batch.Motions{Bodies: []int32{0, 0}, TemplateA: []int32{0}, TemplateB: []int32{1}, Poses: make([]float64, 28)}
 	s := &sweeper{bodies: bodies, motions: m, out: batch.NewSweepResults(1)}
+	var count sweepCount
 	for range 3 {
-		s.fold(0, []sweep.Answer{{State: sweep.Free, Evaluations: math.MaxInt32 - 5, T0: 1}})
+		s.fold(0, []sweep.Answer{{State: sweep.Free, Evaluations: math.MaxInt32 - 5, T0: 1}}, &count)
 	}
-	if n := s.out.Evaluations[0]; n != math.MaxInt32 || s.report.Evaluations != 3*(math.MaxInt32-5) {
-		t.Errorf("%d evaluations, %d in the report", n, s.report.Evaluations)
+	if n := s.out.Evaluations[0]; n != math.MaxInt32 || count.evaluations != 3*(math.MaxInt32-5) {
+		t.Errorf("%d evaluations, %d counted", n, count.evaluations)
 	}
 }

@@ -47,7 +47,7 @@ type sweepCuller struct {
 	used   []int32
 	ways   []waypoint // [worlds,M,T]
 	paths  []path     // [worlds,M]
-	open   []bool     // of each row of these worlds: its parts have to be compared
+	open   []int32    // of each row of these worlds: its pairs of parts, which have to be compared, or 0
 	culled atomic.Int64
 	legs   atomic.Int64 // pairs of bodies that were compared between two way points
 
@@ -219,10 +219,15 @@ func (c *sweepCuller) rowPiece(_, i int) {
 	culled, legs := int64(0), 0
 	for r := i * c.piece; r < min((i+1)*c.piece, c.pieces); r++ {
 		row := c.lo*len(c.s.motions.TemplateA) + r
-		if c.open[r] = c.s.begin(row); !c.open[r] || !c.s.o.HasMaxDistance {
+		c.open[r] = 0
+		if !c.s.begin(row) {
 			continue
 		}
 		world, a, b := c.s.of(row)
+		c.open[r] = int32(c.s.pairsOf(world, a, b)) // at most maxSweepPairs
+		if !c.s.o.HasMaxDistance {
+			continue
+		}
 		lower, compared, ok := c.beyond(world, a, b)
 		if legs += compared; ok {
 			m := c.s.motions.BodiesPerWorld()
@@ -230,8 +235,8 @@ func (c *sweepCuller) rowPiece(_, i int) {
 			c.s.noteUpper(row, 0, distance(x.first, y.first), x.size+y.size)
 			out := c.s.out
 			out.Lower[row], out.State[row], out.T0[row] = lower, uint8(sweep.Free), float64(c.s.motions.WayPoints()-1)
-			c.open[r] = false
-			culled += c.s.pairsOf(world, a, b)
+			culled += int64(c.open[r])
+			c.open[r] = 0
 		}
 	}
 	c.culled.Add(culled)
@@ -292,14 +297,13 @@ func (s *sweeper) pairsOf(world int, a, b int32) int64 {
 }
 
 // noteApart takes the lower bound of a leg that needs no parts. The centers of the first parts at its beginning bound
-// the distance from above.
+// the distance from above. The caller counts its pairs.
 func (s *sweeper) noteApart(row int, lower float64) {
 	world, a, b := s.of(row)
 	x, sizeA := s.firstPart(world, s.leg, a)
 	y, sizeB := s.firstPart(world, s.leg, b)
 	s.out.Lower[row] = min(s.out.Lower[row], lower)
 	s.noteUpper(row, s.leg, distance(x, y), sizeA+sizeB)
-	s.report.Culled += s.pairsOf(world, a, b)
 }
 
 // noteUpper takes an upper bound of the distance: of the centers of the first parts at a way point, computed from

@@ -28,10 +28,11 @@ func (p *partMotions) Row(i int, r *sweep.Row) {
 	}
 }
 
-// fold combines the answers of the pairs of parts of a row, and reports whether the row is free of contact so far.
+// fold combines the answers of the pairs of parts of a row, counts them, and reports whether the row is free of contact
+// so far.
 //
 // The bodies are free of contact as long as all pairs of parts are, and in contact as soon as one is.
-func (s *sweeper) fold(row int, parts []sweep.Answer) (on bool) {
+func (s *sweeper) fold(row int, parts []sweep.Answer, count *sweepCount) (on bool) {
 	r, leg := s.out, float64(s.leg)
 	world, _, b := s.of(row)
 	n := len(s.bodies.Parts(s.motions.Body(world, b)))
@@ -39,7 +40,7 @@ func (s *sweeper) fold(row int, parts []sweep.Answer) (on bool) {
 	for k := range parts {
 		a := &parts[k]
 		r.Evaluations[row] = int32(min(int64(r.Evaluations[row])+int64(a.Evaluations), math.MaxInt32))
-		s.report.Evaluations += int64(a.Evaluations)
+		count.evaluations += int64(a.Evaluations)
 		if a.State == sweep.Invalid { // half-spaces
 			s.invalid(row)
 			return false
@@ -83,7 +84,7 @@ func (s *sweeper) fold(row int, parts []sweep.Answer) (on bool) {
 	default:
 		r.State[row] = uint8(sweep.Undecided)
 		if limited {
-			s.report.Limited++
+			count.limited++
 		}
 	}
 	return false

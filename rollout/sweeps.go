@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"clearance/batch"
@@ -98,7 +99,6 @@ func runSweep(ctx context.Context, d *dispatch.Dispatcher, job *SweepJob, run di
 		if err := job.Results.Check(job.Motions.Len()); err != nil {
 			return SweepReport{}, 0, err
 		}
-		job.Results.Reset()
 	}
 	if n := job.Motions.Len(); job.Results == nil {
 		if err := memory.Check(fmt.Sprintf("results of %d rows", n), sweepRowBytes*float64(n)); err != nil {
@@ -106,19 +106,24 @@ func runSweep(ctx context.Context, d *dispatch.Dispatcher, job *SweepJob, run di
 		}
 	}
 	s := newSweeper(job, run)
+	defer s.failUnreached() // also where progress panics
 	if err := s.checkTimes(); err != nil {
 		return SweepReport{}, 0, err
 	}
 	rows, err := s.open(d, run, job.of)
 	if err == nil {
+		s.runner = runners.Get().(*sweep.Runner)
 		err = s.run(ctx)
+		runners.Put(s.runner) // not after a panic
 	}
-	for _, state := range job.Results.State {
-		s.report.States[state]++
-	}
+	s.failUnreached()
+	batch.CountCodes(job.Results.State, s.report.States[:])
 	s.report.Wall = time.Since(start)
 	return s.report, rows, err
 }
+
+// runners keep the memory of rows that are active, some 15 MB, from one call to the next.
+var runners = sync.Pool{New: func() any { return new(sweep.Runner) }}
 
 // sweeper is a call of Sweep.
 type sweeper struct {
@@ -136,16 +141,20 @@ type sweeper struct {
 	culler    *sweepCuller
 	maxErrors int // of the report
 
-	bad   []bool // [W,M]: some way point is invalid
-	rows  []int  // of the block, those that go on
-	first []int  // [len(rows)+1]: first of the pairs of parts of each
-	leg   int    // from way point leg to leg+1
+	runner *sweep.Runner
+
+	bad     []bool // [W,M]: some way point is invalid
+	rows    []int  // of the block, those that go on
+	on      []bool // of each of them: it goes on after this leg
+	first   []int  // [len(rows)+1]: first of the pairs of parts of each
+	leg     int    // from way point leg to leg+1
+	settled int    // rows before it are answered
 }
 
 func newSweeper(job *SweepJob, run dispatch.Options) *sweeper {
 	m := job.Motions
 	if job.Results == nil {
-		job.Results = batch.NewSweepResults(m.Len())
+		job.Results = batch.UnsetSweepResults(m.Len())
 	}
 	s := &sweeper{bodies: job.Bodies, motions: m, world: job.FirstWorld, o: job.Options.WithDefaults(),
 		out: job.Results, progress: run.Progress}
@@ -232,7 +241,6 @@ func (s *sweeper) run(ctx context.Context) error {
 	for world := 0; world < s.motions.Count(); world += step {
 		end := min(world+step, s.motions.Count())
 		if err := s.culler.run(ctx, world, end); err != nil {
-			s.fail(world * len(s.motions.TemplateA))
 			return err
 		}
 		if err := s.blocks(ctx, world*len(s.motions.TemplateA), end*len(s.motions.TemplateA)); err != nil {
@@ -248,18 +256,17 @@ func (s *sweeper) blocks(ctx context.Context, first, end int) error {
 		hi, pairs := lo, int64(0)
 		s.rows = s.rows[:0]
 		for ; hi < end && (hi == lo || pairs < sweepPairs); hi++ {
-			if s.culler.open[hi-first] {
+			if n := s.culler.open[hi-first]; n > 0 {
 				s.rows = append(s.rows, hi)
-				pairs += s.pairsOf(s.of(hi))
+				pairs += int64(n)
 			}
 		}
 		for s.leg = 0; s.leg+1 < s.motions.WayPoints() && len(s.rows) > 0; s.leg++ {
 			if err := s.advance(ctx); err != nil {
-				s.fail(lo)
 				return err
 			}
 		}
-		lo = hi
+		lo, s.settled = hi, hi
 		if s.progress != nil {
 			s.progress(lo, s.out.N)
 		}
@@ -267,14 +274,10 @@ func (s *sweeper) blocks(ctx context.Context, first, end int) error {
 	return nil
 }
 
-// fail makes the rows from lo on undecided, without anything proved.
-func (s *sweeper) fail(lo int) {
-	none := batch.NewSweepResults(1)
-	for i := lo; i < s.out.N; i++ {
-		s.out.State[i], s.out.Lower[i], s.out.Upper[i] = none.State[0], 0, none.Upper[0]
-		s.out.Closest[i], s.out.T0[i], s.out.T1[i] = math.NaN(), 0, math.NaN()
-		s.out.PartA[i], s.out.PartB[i] = -1, -1
-	}
+// failUnreached makes the rows that are not answered Undecided, without anything proved.
+func (s *sweeper) failUnreached() {
+	s.out.ResetRows(s.settled, s.out.N)
+	s.settled = s.out.N
 }
 
 // of returns the world of a row, and the places of its bodies.
@@ -288,6 +291,7 @@ func (s *sweeper) begin(row int) bool {
 	world, a, b := s.of(row)
 	r, m := s.out, s.motions.BodiesPerWorld()
 	inf := math.Inf(1)
+	r.ResetRows(row, row+1)
 	r.Lower[row] = inf
 	switch {
 	case s.motions.Body(world, a) == batch.Absent || s.motions.Body(world, b) == batch.Absent:
@@ -307,20 +311,50 @@ func (s *sweeper) invalid(row int) {
 	r.PartA[row], r.PartB[row] = -1, -1
 }
 
+// sweepCount is what workers count of some rows.
+type sweepCount struct {
+	evaluations, culled int64
+	limited             int
+}
+
+// sweepPiece is the number of rows of a block that a worker takes at a time.
+const sweepPiece = 1 << 9
+
+// inPieces runs f for pieces of the rows of the block, and adds what it counts to the report.
+func (s *sweeper) inPieces(f func(lo, hi int, count *sweepCount)) {
+	var mu sync.Mutex
+	n := len(s.rows)
+	s.team.run((n+sweepPiece-1)/sweepPiece, func(_, i int) {
+		var c sweepCount
+		f(i*sweepPiece, min((i+1)*sweepPiece, n), &c)
+		mu.Lock()
+		defer mu.Unlock()
+		s.report.Evaluations, s.report.Culled = s.report.Evaluations+c.evaluations, s.report.Culled+c.culled
+		s.report.Limited += c.limited
+	})
+}
+
 // advance moves the rows of the block from one way point to the next, and keeps those that are free of contact until
 // then.
 func (s *sweeper) advance(ctx context.Context) error {
-	s.first = append(s.first[:0], 0)
-	for _, row := range s.rows {
-		world, a, b := s.of(row)
-		n := int(s.pairsOf(world, a, b))
-		if s.o.HasMaxDistance {
-			if lower, ok := s.culler.apart(world, s.leg, a, b); ok {
-				s.noteApart(row, lower)
-				n = 0
+	s.first = resized(s.first, len(s.rows)+1)
+	s.inPieces(func(lo, hi int, count *sweepCount) {
+		for i, row := range s.rows[lo:hi] {
+			world, a, b := s.of(row)
+			n := int(s.pairsOf(world, a, b))
+			if s.o.HasMaxDistance {
+				if lower, ok := s.culler.apart(world, s.leg, a, b); ok {
+					s.noteApart(row, lower)
+					count.culled += int64(n)
+					n = 0
+				}
 			}
+			s.first[lo+i+1] = n
 		}
-		s.first = append(s.first, s.first[len(s.first)-1]+n)
+	})
+	s.first[0] = 0
+	for i := range s.rows {
+		s.first[i+1] += s.first[i]
 	}
 	solve := func(ctx context.Context, job *batch.Job) error {
 		_, err := s.series.Run(ctx, job)
@@ -330,13 +364,19 @@ func (s *sweeper) advance(ctx context.Context) error {
 	if s.leg > 0 {
 		o.TimeTolerance -= (timesRounding + 1) * spacing(s.leg)
 	}
-	answers, err := sweep.Run(ctx, s.bodies.Library(), &partMotions{s}, o, solve)
+	answers, err := s.runner.Run(ctx, s.bodies.Library(), &partMotions{s}, o, solve)
 	if err != nil {
 		return err
 	}
+	s.on = resized(s.on, len(s.rows))
+	s.inPieces(func(lo, hi int, count *sweepCount) {
+		for i := lo; i < hi; i++ {
+			s.on[i] = s.fold(s.rows[i], answers[s.first[i]:s.first[i+1]], count)
+		}
+	})
 	on := s.rows[:0]
 	for i, row := range s.rows {
-		if s.fold(row, answers[s.first[i]:s.first[i+1]]) {
+		if s.on[i] {
 			on = append(on, row)
 		}
 	}

@@ -7,36 +7,37 @@ import (
 	"clearance/internal/meter"
 )
 
-// minParallel is the number of rows from which on goroutines are worth their start.
-const minParallel = 256
+const (
+	// blockRows is the number of rows that a worker takes at a time.
+	blockRows = 32
 
-// parallel calls f for 0 to n−1 on the goroutines of the options.
-func (r *runner) parallel(n int, f func(i int)) {
-	if r.o.Workers <= 1 || n < minParallel {
-		if n >= minParallel {
-			defer meter.Worker().End()
+	// minParallel is the number of rows from which on goroutines are worth their start.
+	minParallel = 4 * blockRows
+)
+
+// blocksOf is the number of blocks of n rows.
+func blocksOf(n int) int { return (n + blockRows - 1) / blockRows }
+
+// parallel calls f for the blocks of n rows on the goroutines of the options.
+func (r *Runner) parallel(n int, f func(lo, hi int)) {
+	var next atomic.Int64
+	work := func() {
+		for lo := int(next.Add(blockRows)) - blockRows; lo < n; lo = int(next.Add(blockRows)) - blockRows {
+			f(lo, min(lo+blockRows, n))
 		}
-		for i := range n {
-			f(i)
-		}
+	}
+	if n < minParallel {
+		work()
 		return
 	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range r.o.Workers {
-		wg.Go(func() {
-			defer meter.Worker().End()
-			const block = minParallel / 4
-			for {
-				lo := int(next.Add(block)) - block
-				if lo >= n {
-					return
-				}
-				for i := lo; i < min(lo+block, n); i++ {
-					f(i)
-				}
-			}
-		})
+	measured := func() {
+		defer meter.Worker().End()
+		work()
 	}
-	wg.Wait()
+	var others sync.WaitGroup
+	for range min(r.o.Workers, blocksOf(n)) - 1 {
+		others.Go(measured)
+	}
+	measured()
+	others.Wait()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"clearance/batch"
 	"clearance/geom"
@@ -144,18 +145,9 @@ type Solve func(ctx context.Context, job *batch.Job) error
 // ActiveRows is the number of rows that are solved at a time: a call of the solvers has one pose of each.
 const ActiveRows = 1 << 14
 
-// Run answers the rows of the input: answer i is that of row i. It depends on that row alone. After an error of the
-// solvers or of the context the answers of rows that were not reached are Undecided.
+// Run answers the rows of the input, as [Runner.Run] of a new runner does.
 func Run(ctx context.Context, lib *batch.Library, in Input, o Options, solve Solve) ([]Answer, error) {
-	if err := o.Check(); err != nil {
-		return nil, err
-	}
-	r := &runner{lib: lib, in: in, o: o.WithDefaults(), solve: solve, answers: make([]Answer, in.Len())}
-	for i := range r.answers {
-		r.answers[i] = Answer{State: Undecided, Upper: math.Inf(1), Closest: math.NaN(), T1: math.NaN()}
-	}
-	err := r.run(ctx)
-	return r.answers, err
+	return new(Runner).Run(ctx, lib, in, o, solve)
 }
 
 // answer is the answer of the solvers at one pose of a row.
@@ -165,8 +157,9 @@ type answer struct {
 	normal       r3.Vec
 }
 
-// runner is a call of Run.
-type runner struct {
+// A Runner answers one batch after the other in memory that it keeps. The zero value is ready. It belongs to one
+// goroutine at a time.
+type Runner struct {
 	lib     *batch.Library
 	in      Input
 	o       Options
@@ -174,8 +167,10 @@ type runner struct {
 	answers []Answer
 
 	next    int      // row that begins next
-	active  []*track // in the order of their rows
+	tracks  []track  // as many as rows can be active
+	active  []*track // in the order of their rows but for those that began later in the place of others
 	idle    []*track
+	kept    []int     // of each block of active rows, how many have not ended
 	times   []float64 // at which active rows are asked
 	posesA  []geom.Pose
 	posesB  []geom.Pose
@@ -183,52 +178,124 @@ type runner struct {
 	results *batch.Results
 }
 
-func (r *runner) run(ctx context.Context) error {
+// Run answers the rows of the input: answer i is that of row i. It depends on that row alone. After an error of the
+// solvers or of the context the answers of rows that were not reached are Undecided. Answers are valid until the next
+// call.
+func (r *Runner) Run(ctx context.Context, lib *batch.Library, in Input, o Options, solve Solve) ([]Answer, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	r.lib, r.in, r.o, r.solve, r.next = lib, in, o.WithDefaults(), solve, 0
+	if r.answers = r.answers[:min(in.Len(), cap(r.answers))]; len(r.answers) < in.Len() {
+		r.answers = make([]Answer, in.Len())
+	}
+	r.parallel(in.Len(), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			r.answers[i] = Answer{State: Undecided, Upper: math.Inf(1), Closest: math.NaN(), T1: math.NaN()}
+		}
+	})
+	err := r.run(ctx)
+	r.lib, r.in, r.solve = nil, nil, nil // not kept alive by a runner that is
+	return r.answers, err
+}
+
+// reserve makes room for n active rows, none of which is active.
+func (r *Runner) reserve(n int) {
+	if len(r.tracks) < n {
+		options := r.o.OfDistances()
+		r.tracks, r.active, r.idle = make([]track, n), make([]*track, n), make([]*track, n)
+		r.times, r.posesA, r.posesB = make([]float64, n), make([]geom.Pose, n), make([]geom.Pose, n)
+		r.pairs, r.results = batch.NewPairs(n), batch.UnsetResults(n, &options)
+	}
+	r.active, r.idle = r.active[:0], r.idle[:n]
+	for i := range r.idle {
+		r.idle[i] = &r.tracks[n-1-i]
+	}
+}
+
+func (r *Runner) run(ctx context.Context) error {
 	n := min(ActiveRows, r.in.Len())
+	r.reserve(n)
 	options := r.o.OfDistances()
-	r.times, r.posesA, r.posesB = make([]float64, n), make([]geom.Pose, n), make([]geom.Pose, n)
-	r.pairs, r.results = batch.NewPairs(n), batch.NewResults(n, &options)
 	for {
 		if err := r.refill(ctx, n); err != nil || len(r.active) == 0 {
 			return err
 		}
 		k := len(r.active)
 		job := &batch.Job{Library: r.lib, Input: r.pairs.Slice(0, k), Options: options, Results: r.results.Slice(0, k)}
-		r.parallel(k, r.ask)
+		r.parallel(k, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				r.ask(i)
+			}
+		})
 		if err := r.solve(ctx, job); err != nil {
 			return err
 		}
-		r.parallel(k, r.learn)
-		r.settle()
+		r.each(0, r.learn)
 	}
 }
 
-// refill begins rows until n are active. It checks the context once in n rows.
-func (r *runner) refill(ctx context.Context, n int) error {
-	for len(r.active) < n && r.next < len(r.answers) {
+// refillShare is the share of the rows of a call that has to have ended before others begin in their place: enough to
+// share among workers.
+const refillShare = 8
+
+// refill begins rows until n are active, once enough have ended. It checks the context once in n rows.
+func (r *Runner) refill(ctx context.Context, n int) error {
+	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		first := len(r.active)
-		for len(r.active) < n && r.next < len(r.answers) {
-			var t *track
-			if k := len(r.idle); k > 0 {
-				t, r.idle = r.idle[k-1], r.idle[:k-1]
-			} else {
-				t = new(track)
-			}
-			t.row = r.next
-			r.next++
-			r.active = append(r.active, t)
+		first, left := len(r.active), len(r.answers)-r.next
+		room := min(n-first, left)
+		if room == 0 || room < min((n+refillShare-1)/refillShare, left) {
+			return nil
 		}
-		r.parallel(len(r.active)-first, func(i int) { r.begin(r.active[first+i]) })
-		r.settle()
+		idle := r.idle[len(r.idle)-room:]
+		r.active, r.idle = append(r.active, idle...), r.idle[:len(r.idle)-room]
+		r.each(first, func(i int) {
+			t := r.active[i]
+			t.row = r.next + i - first
+			r.begin(t)
+		})
+		r.next += room
 	}
-	return ctx.Err()
+}
+
+// each calls f for the active rows from first on, stores the answers of those that end, and removes them. Workers do
+// this within their blocks, which are put together here.
+func (r *Runner) each(first int, f func(i int)) {
+	n := len(r.active) - first
+	r.kept = slices.Grow(r.kept[:0], blocksOf(n))[:blocksOf(n)]
+	r.parallel(n, func(lo, hi int) {
+		var ended [blockRows]*track
+		block := r.active[first+lo : first+hi]
+		on, off := 0, 0
+		for i, t := range block {
+			if f(first + lo + i); !t.ended {
+				block[on] = t
+				on++
+				continue
+			}
+			r.answers[t.row] = Answer{State: t.state, Lower: t.lower, Upper: t.upper, Closest: t.closest,
+				T0: t.t0, T1: t.t1, Evaluations: t.evaluations}
+			ended[off] = t
+			off++
+		}
+		copy(block[on:], ended[:off])
+		r.kept[lo/blockRows] = on
+	})
+	to := first
+	for b, on := range r.kept {
+		lo := first + b*blockRows
+		hi := min(lo+blockRows, len(r.active))
+		r.idle = append(r.idle, r.active[lo+on:hi]...)
+		to += copy(r.active[to:], r.active[lo:lo+on])
+	}
+	r.active = r.active[:to]
 }
 
 // begin reads a row. It ends where the row is invalid or is proved to be beyond the largest distance by balls.
-func (r *runner) begin(t *track) {
+func (r *Runner) begin(t *track) {
 	var row Row
 	r.in.Row(t.row, &row)
 	if !r.valid(&row) {
@@ -246,14 +313,14 @@ func (r *runner) begin(t *track) {
 }
 
 // valid checks a row and normalizes its quaternions.
-func (r *runner) valid(row *Row) bool {
+func (r *Runner) valid(row *Row) bool {
 	return r.lib.CheckPair(row.ShapeA, row.ShapeB) &&
 		batch.CheckPose(&row.LocalA) && batch.CheckPose(&row.LocalB) && batch.CheckPose(&row.FromA) &&
 		batch.CheckPose(&row.ToA) && batch.CheckPose(&row.FromB) && batch.CheckPose(&row.ToB)
 }
 
 // ask writes the poses at which active row i is asked next.
-func (r *runner) ask(i int) {
+func (r *Runner) ask(i int) {
 	t := r.active[i]
 	r.times[i] = t.next(&r.o)
 	a, b := t.asked(r.times[i])
@@ -262,26 +329,11 @@ func (r *runner) ask(i int) {
 }
 
 // learn takes the answer of active row i.
-func (r *runner) learn(i int) {
+func (r *Runner) learn(i int) {
 	res, t := r.results, r.active[i]
 	d, g := res.Distance().F64[i], float64(res.Gap()[i])
 	n := res.Normal().F64[3*i : 3*i+3]
 	a := answer{status: batch.Status(res.Status()[i]), lower: d - g, upper: d + g,
 		normal: r3.Vec{X: n[0], Y: n[1], Z: n[2]}}
 	t.learn(r.times[i], &a, &r.posesA[i], &r.posesB[i], &r.o)
-}
-
-// settle stores the answers of rows that have ended and removes them.
-func (r *runner) settle() {
-	kept := r.active[:0]
-	for _, t := range r.active {
-		if !t.ended {
-			kept = append(kept, t)
-			continue
-		}
-		r.answers[t.row] = Answer{State: t.state, Lower: t.lower, Upper: t.upper, Closest: t.closest,
-			T0: t.t0, T1: t.t1, Evaluations: t.evaluations}
-		r.idle = append(r.idle, t)
-	}
-	r.active = kept
 }

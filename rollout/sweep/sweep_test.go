@@ -364,10 +364,12 @@ func TestSameForAnyWorkers(t *testing.T) {
 	in := random(rng, lib, ActiveRows+700, 3)
 	o := Options{HasMaxDistance: true, MaxDistance: 0.01, TimeTolerance: 1e-3, Workers: 1}
 	one := run(t, lib, in, o)
-	o.Workers = 3
-	for i, a := range run(t, lib, in, o) {
-		if fmt.Sprint(a) != fmt.Sprint(one[i]) {
-			t.Fatalf("row %d: %+v with 3 workers, %+v with 1", i, a, one[i])
+	for _, workers := range []int{2, 7, 64} {
+		o.Workers = workers
+		for i, a := range run(t, lib, in, o) {
+			if fmt.Sprint(a) != fmt.Sprint(one[i]) {
+				t.Fatalf("row %d: %+v with %d workers, %+v with 1", i, a, workers, one[i])
+			}
 		}
 	}
 	for i, a := range run(t, lib, in[ActiveRows:], o) {
