@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"fmt"
+
 	"clearance/batch"
 	"clearance/geom"
 	"clearance/ref"
@@ -37,20 +39,49 @@ var references = [batch.QueryCount]func(w *worker, c *call, i int, warm r3.Vec){
 // distance answers row i of a query of signed distances.
 func (w *worker) distance(c *call, i int, warm r3.Vec) {
 	l, o := c.job.Library, &c.job.Options
-	a, b := l.Shape(w.row.ShapeA), l.Shape(w.row.ShapeB)
-	w.pair = ref.NewPair(a, b, w.row.PoseA, w.row.PoseB)
+	w.pair = ref.NewPair(l.Shape(w.row.ShapeA), l.Shape(w.row.ShapeB), w.row.PoseA, w.row.PoseB)
+	w.result = ref.Solve(&w.pair, solverOptions(o, &w.pair, &w.row, l, warm), &w.ws)
+	w.put(c.out, i-c.lo, solver(&w.result))
+}
+
+// solverOptions are those of a pair, posed from a row, for options of a batch. warm is in the world.
+func solverOptions(o *batch.Options, p *ref.Pair, row *batch.Row, l *batch.Library, warm r3.Vec) ref.Options {
 	solve := ref.Options{
-		Method:        method(o.Method, a.Kind(), b.Kind()),
-		Tolerance:     o.SolverTolerance(w.pair.Size()),
+		Method:        method(o.Method, l.Shape(row.ShapeA).Kind(), l.Shape(row.ShapeB).Kind()),
+		Tolerance:     o.SolverTolerance(p.Size()),
 		MaxIterations: o.MaxIterations,
 		Boolean:       o.StatusAlone(),
 	}
 	solve.CutOff, solve.HasCutOff = o.EffectiveCutOff()
 	if warm != (r3.Vec{}) {
-		solve.WarmStart = w.pair.FromWorld(warm)
+		solve.WarmStart = p.FromWorld(warm)
 	}
-	w.result = ref.Solve(&w.pair, solve, &w.ws)
-	w.put(c.out, i-c.lo, solver(&w.result))
+	return solve
+}
+
+// Trace answers row i of a job of signed distances as the back end ref does, and records the steps of the solver, in
+// the frame of the pair that it returns.
+func Trace(job *batch.Job, i int, trace *ref.Trace) (ref.Pair, ref.Result, error) {
+	o, l := &job.Options, job.Library
+	switch o.Query {
+	case batch.Distance, batch.Collide, batch.Penetration:
+	default:
+		return ref.Pair{}, ref.Result{}, fmt.Errorf("query %v: its solvers record no steps, want distance, collide "+
+			"or penetration", o.Query)
+	}
+	if n := job.Input.Len(); i < 0 || i >= n {
+		return ref.Pair{}, ref.Result{}, fmt.Errorf("row %d of %d", i, n)
+	}
+	var row batch.Row
+	warm, err := job.Read(i, &row)
+	if err != nil {
+		return ref.Pair{}, ref.Result{}, err
+	}
+	p := ref.NewPair(l.Shape(row.ShapeA), l.Shape(row.ShapeB), row.PoseA, row.PoseB)
+	solve := solverOptions(o, &p, &row, l, warm)
+	solve.Trace = trace
+	var ws ref.Workspace
+	return p, ref.Solve(&p, solve, &ws), nil
 }
 
 // method chooses the solver of a pair. Momentum uses normalized directions for shapes that are not

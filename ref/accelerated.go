@@ -36,6 +36,10 @@ func accelerated(p *Pair, o *Options, nesterov, normalize bool, ws *Workspace) R
 }
 
 func (d *descent) accelerate(nesterov, normalize bool) (inside bool) {
+	d.by = StepPolyak
+	if nesterov {
+		d.by = StepNesterov
+	}
 	dir, last := d.x, d.x // d₋₁ = s₋₁ = x₀
 	for k := 0; d.iter < d.cap-1; k++ {
 		delta := float64(k+1) / float64(k+3)
@@ -65,6 +69,7 @@ func (d *descent) accelerate(nesterov, normalize bool) (inside bool) {
 		s := d.latest().W
 		progress, in := d.project(false)
 		if in {
+			d.tracedInside()
 			return true
 		}
 		if !progress {

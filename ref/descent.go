@@ -20,6 +20,7 @@ type descent struct {
 	rounding float64 // p.Roundoff()
 	cap      int
 
+	by    StepSolver // of the steps that are traced
 	s     Simplex
 	x     r3.Vec
 	norm  float64 // |x|
@@ -84,6 +85,9 @@ func (d *descent) support(dir r3.Vec, along bool) {
 	if along {
 		d.lower = l
 		d.axis = r3.Scale(k, dir)
+	}
+	if d.o.Trace != nil {
+		d.traced(dir)
 	}
 }
 

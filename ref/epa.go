@@ -120,6 +120,9 @@ func (e *expansion) meet(start *Simplex) {
 func (e *expansion) support(n r3.Vec, v *Vertex) (h float64) {
 	e.p.support(n, v)
 	e.iter++
+	if e.o.Trace != nil {
+		e.o.Trace.evaluated(StepEPA, &e.p, n, v)
+	}
 	return r3.Dot(n, v.W)
 }
 
@@ -205,6 +208,9 @@ func (e *expansion) step(f int32, aside float64) outcome {
 func (e *expansion) expandAlong(f int32, n r3.Vec) outcome {
 	var v Vertex
 	h := e.support(n, &v)
+	if e.o.Trace != nil {
+		e.tracedFace(f)
+	}
 	if -h > e.now.lower {
 		e.now.lower, e.now.axis = -h, n
 	}

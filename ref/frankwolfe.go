@@ -15,6 +15,7 @@ const defaultFrankWolfeIterations = 100_000
 func FrankWolfe(p *Pair, o Options, ws *Workspace) Result {
 	d := ws.descent()
 	d.reset(p, &o, defaultFrankWolfeIterations)
+	d.by = StepFrankWolfe
 	for {
 		d.support(d.x, true)
 		if d.settled() {

@@ -28,6 +28,7 @@ func gjk(p *Pair, o *Options, johnson bool, ws *Workspace) Result {
 // mean that float64 is exhausted) end it; and a norm within rounding of zero
 // replaces eq. 9.
 func (d *descent) descend(johnson bool) (inside bool) {
+	d.by = StepGJK
 	for {
 		d.support(d.direction(), true)
 		if d.settled() || d.iter >= d.cap {
@@ -35,6 +36,7 @@ func (d *descent) descend(johnson bool) (inside bool) {
 		}
 		progress, inside := d.project(johnson)
 		if inside {
+			d.tracedInside()
 			return true
 		}
 		if !progress {

@@ -31,7 +31,7 @@ func (p *Pair) depthByInscribed(o *Options, r *Result) (found Result, ok bool) {
 	if side == 1 {
 		sign, u = -1, p.rot.MulVec(u)
 	}
-	v := valley{p: p, axis: u}
+	v := valley{p: p, trace: o.Trace, axis: u}
 	n := v.minimum(r.Normal)
 
 	whole := p.Support(n)
@@ -67,6 +67,7 @@ func (p *Pair) depthByInscribed(o *Options, r *Result) (found Result, ok bool) {
 // it. A trust region on the sphere would follow it in many short steps.
 type valley struct {
 	p     *Pair
+	trace *Trace
 	axis  r3.Vec
 	e, f  r3.Vec // orthogonal to the axis, and to each other
 	rise  float64
@@ -100,8 +101,12 @@ func (v *valley) slope(around float64) float64 {
 	v.rise = zero(v.rise, 1e-3, 1, func(rise float64) float64 {
 		sin, cos := math.Sincos(rise)
 		v.n = r3.Add(r3.Scale(cos, out), r3.Scale(sin, v.axis))
-		v.w = v.p.Support(v.n).W
+		at := v.p.Support(v.n)
+		v.w = at.W
 		v.steps++
+		if v.trace != nil {
+			v.trace.evaluated(StepInscribed, v.p, v.n, &at)
+		}
 		return r3.Dot(v.w, r3.Sub(r3.Scale(cos, v.axis), r3.Scale(sin, out)))
 	})
 	return r3.Dot(v.w, along)

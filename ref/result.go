@@ -63,6 +63,9 @@ type Options struct {
 
 	// Method picks the solver of [Solve].
 	Method Method
+
+	// Trace, if not nil, gets a step for every evaluation of the support function.
+	Trace *Trace
 }
 
 // StopRule selects when a distance solver stops.

@@ -113,6 +113,9 @@ func (t *trustRegion) minimize(x r3.Vec) {
 		if fresh {
 			m = t.model()
 			t.norm = math.Hypot(m.g[0], m.g[1])
+			if t.o.Trace != nil {
+				t.tracedModel(radius)
+			}
 			if t.trace != nil {
 				t.trace = append(t.trace, t.norm)
 			}
@@ -165,7 +168,16 @@ func (t *trustRegion) settled(m *model) bool {
 func (t *trustRegion) evaluate(x r3.Vec, v *Vertex) float64 {
 	t.p.support(x, v)
 	t.iter++
+	if t.o.Trace != nil {
+		t.o.Trace.evaluated(StepRTR, &t.p, x, v)
+	}
 	return r3.Dot(x, v.W)
+}
+
+// separatedUpper is the upper bound of the signed distance where the eroded cores are separated along the direction:
+// the support points are |v.W| from one another, and off the normal by the length of the gradient.
+func (t *trustRegion) separatedUpper() float64 {
+	return max(norm(t.v.W), -t.h+t.norm) - t.p.Radius + t.rounding
 }
 
 // result states what the last direction proves.
@@ -177,8 +189,7 @@ func (t *trustRegion) result() Result {
 	// No signed distance exceeds that of the two centers, which the scale bounds.
 	r.Upper = p.scale
 	if t.h < 0 {
-		// The support points are |v.W| apart, and off the normal by the length of the gradient.
-		r.Upper = max(norm(t.v.W), -t.h+t.norm) - p.Radius + t.rounding
+		r.Upper = t.separatedUpper()
 	}
 	r.Simplex = Simplex{N: 1, Lambda: [4]float64{1}, V: [4]Vertex{t.v}}
 	r.classify(p, &t.o, t.tol)

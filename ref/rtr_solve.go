@@ -14,7 +14,7 @@ func solveRTR(p *Pair, o Options, ws *Workspace) Result {
 	q := p.eroded()
 	if ws == nil || !(t.h > 0) || !(t.norm <= t.stop) || o.Boolean {
 		o.Method = MethodGJK
-		again := Solve(p, o, ws)
+		again := solve(p, o, ws)
 		again.Iterations += spent
 		if again.Ended == EndedByMethod {
 			again.Ended = EndedByGJK

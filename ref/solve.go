@@ -21,6 +21,15 @@ const mostSteps = 65_535
 //
 // MethodAuto is settled per pair by chosen; the result names the method taken.
 func Solve(p *Pair, o Options, ws *Workspace) Result {
+	r := solve(p, o, ws)
+	if o.Trace != nil {
+		o.Trace.answer(&r)
+	}
+	return r
+}
+
+// solve is [Solve] without the last step of a trace.
+func solve(p *Pair, o Options, ws *Workspace) Result {
 	if unbounded(p.A) || unbounded(p.B) {
 		return Halfspace(p, o)
 	}
@@ -159,23 +168,27 @@ func Halfspace(p *Pair, o Options) Result {
 	}
 	r := Result{Iterations: 1, Ended: EndedByFormula}
 	rounding := p.Roundoff()
+	var v Vertex
 	if unbounded(p.A) {
 		// The plane z = 0 of A's frame; B moves along +z to get away.
 		n := r3.Vec{Z: 1}
-		v := p.Support(n) // of B, the lowest point: Support takes B against the direction
+		v = p.Support(n) // of B, the lowest point: Support takes B against the direction
 		r.Distance = v.B.Z - p.Radius
 		r.Normal = n
 		r.WitnessB = r3.Sub(v.B, r3.Scale(p.B.Radius(), n))
 		r.WitnessA = r3.Sub(r.WitnessB, r3.Scale(r.Distance, n))
 	} else {
 		n := p.rot.MulVec(r3.Vec{Z: 1}) // outward normal of B's plane, towards A
-		v := p.Support(r3.Scale(-1, n))
+		v = p.Support(r3.Scale(-1, n))
 		r.Distance = r3.Dot(n, r3.Sub(v.A, p.trans)) - p.Radius
 		r.Normal = r3.Scale(-1, n)
 		r.WitnessA = r3.Sub(v.A, r3.Scale(p.A.Radius(), n))
 		r.WitnessB = r3.Sub(r.WitnessA, r3.Scale(r.Distance, n))
 	}
 	r.Lower, r.Upper = r.Distance-rounding, r.Distance+rounding
+	if o.Trace != nil {
+		o.Trace.evaluated(StepFormula, p, r.Normal, &v).Upper = r.Upper
+	}
 	r.classify(p, &o, 4*rounding)
 	return r
 }

@@ -39,6 +39,7 @@ var layers = map[string][]string{
 	"internal/testkit": {"geom"},
 	// for viewers
 	"internal/scenefile": {},
+	"internal/rowtrace":  {"batch", "cpu", "internal/scenefile", "ref"},
 	// for tests alone
 	"internal/testkit/rowcheck": {"batch", "geom", "internal/testkit", "verify"},
 	"shaders":                   {},

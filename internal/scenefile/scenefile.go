@@ -107,23 +107,27 @@ type Trace struct {
 	Method string  `json:"method"` // that the solver began with
 	Status string  `json:"status"` // of the answer
 	Radius float64 `json:"radius"` // sum of the radii of the balls around the cores that the solver works on
-	Lower  Number  `json:"lower"`  // bounds of the answer
+	Value  Number  `json:"value"`  // signed distance of the answer
+	Lower  Number  `json:"lower"`  // its bounds
 	Upper  Number  `json:"upper"`
 	Steps  []Step  `json:"steps"`
+
+	Evaluations int `json:"evaluations"` // of the support function; steps in the middle may be left out
 }
 
-// Step is the state of a solver after one evaluation of the support function. The last step of a trace is the answer.
+// Step is one evaluation of the support function. The last step of a trace is the answer.
 type Step struct {
-	Solver    string      `json:"solver"`              // "gjk", "nesterov", "epa", "rtr", …, "answer"
-	Direction [3]float64  `json:"direction"`           // of the evaluation, from A to B
-	Support   *Vertex     `json:"support,omitempty"`   // the vertex that it found
-	Simplex   []Vertex    `json:"simplex,omitempty"`   // of the iterate: up to four vertices, or EPA's closest face
-	Iterate   *[3]float64 `json:"iterate,omitempty"`   // point of A − B closest to the origin so far
-	Gradient  Number      `json:"gradient"`            // RTR: norm of the gradient, metres
-	Region    Number      `json:"region"`              // RTR: radius of the trust region
-	Lower     Number      `json:"lower"`               // proved by this step, -Inf for nothing
-	Upper     Number      `json:"upper"`               // proved by this step, +Inf for nothing
-	Witnesses *Vertex     `json:"witnesses,omitempty"` // of the answer
+	Solver     string      `json:"solver"`              // "gjk", "nesterov", "epa", "rtr", …, "answer"
+	Evaluation int         `json:"evaluation"`          // number, from 1; of the answer that of the last one
+	Direction  [3]float64  `json:"direction"`           // of the evaluation, from A to B
+	Support    *Vertex     `json:"support,omitempty"`   // the vertex that it found
+	Simplex    []Vertex    `json:"simplex,omitempty"`   // of the iterate: up to four vertices, or EPA's closest face
+	Iterate    *[3]float64 `json:"iterate,omitempty"`   // point of A − B closest to the origin so far
+	Gradient   Number      `json:"gradient"`            // RTR: norm of the gradient, metres
+	Region     Number      `json:"region"`              // RTR: radius of the trust region
+	Lower      Number      `json:"lower"`               // proved by this step, -Inf for nothing
+	Upper      Number      `json:"upper"`               // proved by this step, +Inf for nothing
+	Witnesses  *Vertex     `json:"witnesses,omitempty"` // of the answer
 }
 
 // Vertex is a point of A − B with the points of A and of B, in the world, of which it is the difference.
