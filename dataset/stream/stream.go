@@ -21,13 +21,13 @@ import (
 type Solver func(ctx context.Context, job *batch.Job, first int) (dispatch.Report, error)
 
 // Stream is a stream of Arrow record batches with the answers of the pairs of another: the columns of results, then the
-// columns of the source that are not those of pairs. It holds one batch that is being answered and one that the caller
-// has. Record batches of the source are divided where they have more rows than a batch, and joined, with a copy, where
-// they have less than half as many.
+// columns of the source that are not those of pairs. It holds the batch that the caller has and at most [Ahead] that
+// were read before they were asked for. Record batches of the source are divided where they have more rows than a
+// batch, and joined, with a copy, where they have less than half as many.
 //
 // The source is called in Next and Release alone, and so in the thread of the caller: a source in Python may need a
-// lock that its caller holds. While the caller works with a batch, the next one is answered by other goroutines. A
-// stream serves one goroutine at a time, but for [Stream.Report].
+// lock that its caller holds. While the caller works with a batch, and while the source is read, the batches ahead are
+// answered by other goroutines, in order. A stream serves one goroutine at a time, but for [Stream.Report].
 type Stream struct {
 	refs   atomic.Int64
 	ctx    context.Context
@@ -43,16 +43,27 @@ type Stream struct {
 	most    int
 	memory  memory.Allocator
 
-	rest arrow.RecordBatch // rows of the source that no batch has, nil if none
-	next *answering
-	cur  arrow.RecordBatch
-	err  error
-	row  int
+	rest  arrow.RecordBatch // rows of the source that no batch has, nil if none
+	ended bool              // nothing is read of the source any more, at its end or after an error
+	fault error             // of the source, that of the stream after the batches ahead
+	next  []*answering      // batches ahead, in order
+	turn  chan struct{}     // has a place for each batch that is answered at a time
+	cur   arrow.RecordBatch
+	err   error
+	row   int
 
 	mu     sync.Mutex
 	report dispatch.Report
 	begun  bool // the report has that of a batch
 }
+
+// Ahead is the number of batches that are read before they are asked for. The solver has work while the caller and the
+// source take no longer than it does for two batches.
+const Ahead = 3
+
+// atOnce is the number of batches that are answered at a time: the workers that have no rows left of one begin with
+// the next, and a device computes while rows that it declined are answered.
+const atOnce = 2
 
 // answering is a batch that is being answered.
 type answering struct {
@@ -85,6 +96,7 @@ func New(ctx context.Context, lib *batch.Library, in array.RecordReader, o batch
 		columns: dataset.ArrowResults(o.Columns, o.Precision), report: dispatch.Report{WorstGapRow: -1}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.refs.Store(1)
+	s.turn = make(chan struct{}, atOnce)
 	var fields []arrow.Field
 	for _, c := range s.columns {
 		fields = append(fields, c.Field)
@@ -99,17 +111,12 @@ func New(ctx context.Context, lib *batch.Library, in array.RecordReader, o batch
 // Retain adds an owner.
 func (s *Stream) Retain() { s.refs.Add(1) }
 
-// Release takes an owner away. Without one, the batch that is being answered is canceled and the source released.
+// Release takes an owner away. Without one, the batches that are being answered are canceled and the source released.
 func (s *Stream) Release() {
 	if s.refs.Add(-1) != 0 {
 		return
 	}
-	s.cancel()
-	if s.next != nil {
-		<-s.next.done
-		s.next.release()
-		s.next = nil
-	}
+	s.drop()
 	for _, r := range []*arrow.RecordBatch{&s.rest, &s.cur} {
 		if *r != nil {
 			(*r).Release()
@@ -147,20 +154,20 @@ func (s *Stream) Next() bool {
 	if s.err != nil {
 		return false
 	}
-	now := s.next
-	if s.next = nil; now == nil { // the first
-		now = s.begin()
+	for !s.ended && len(s.next) < Ahead { // one of them is for the caller
+		s.begin()
 	}
-	if now == nil {
+	if len(s.next) == 0 {
+		s.err = s.fault
 		return false
 	}
-	if s.err == nil {
-		s.next = s.begin() // read while now is being answered; an error ends the stream after it
-	}
+	now := s.next[0]
+	s.next = s.next[1:]
 	<-now.done
 	defer now.release()
 	if now.err != nil {
-		s.err = now.err
+		s.ended, s.err = true, now.err
+		s.drop()
 		return false
 	}
 	s.mu.Lock()
@@ -174,24 +181,36 @@ func (s *Stream) Next() bool {
 	return true
 }
 
-// begin reads a batch and has it answered, nil at the end of the source and after an error.
-func (s *Stream) begin() *answering {
+// drop cancels the batches ahead.
+func (s *Stream) drop() {
+	s.cancel()
+	for _, a := range s.next {
+		<-a.done
+		a.release()
+	}
+	s.next = nil
+}
+
+// begin reads a batch and has it answered. At the end of the source, and after an error, the stream ends behind the
+// batches ahead.
+func (s *Stream) begin() {
 	rec, err := s.read()
 	if err != nil || rec == nil {
-		s.fail(err)
-		return nil
+		s.ended, s.fault = true, err
+		return
 	}
 	n := int(rec.NumRows())
 	a := &answering{source: rec, done: make(chan struct{})}
 	pairs, err := s.pairs.Pairs(rec)
 	if err != nil {
 		rec.Release()
-		s.fail(err)
-		return nil
+		s.ended, s.fault = true, err
+		return
 	}
 	a.job = &batch.Job{Library: s.lib, Input: pairs, Options: s.o, Results: s.results(a, n)}
 	first := s.row
 	s.row += n
+	s.next = append(s.next, a)
 	go func() {
 		defer close(a.done)
 		defer func() {
@@ -199,16 +218,10 @@ func (s *Stream) begin() *answering {
 				a.err = fmt.Errorf("internal error: %v", p)
 			}
 		}()
+		s.turn <- struct{}{}
+		defer func() { <-s.turn }()
 		a.report, a.err = s.solve(s.ctx, a.job, first)
 	}()
-	return a
-}
-
-// fail ends the stream. The batch that was begun before is still answered and returned.
-func (s *Stream) fail(err error) {
-	if s.err == nil {
-		s.err = err
-	}
 }
 
 // read returns the next rows of the source, at most as many as a batch has, nil at its end.

@@ -153,3 +153,67 @@ func TestStreamFails(t *testing.T) {
 	s.Release()
 	mem.AssertSize(t, 0)
 }
+
+// counted is a source that counts the record batches that were read of it.
+type counted struct {
+	array.RecordReader
+	read int
+}
+
+func (c *counted) Next() bool {
+	c.read++
+	return c.RecordReader.Next()
+}
+
+// TestStreamAhead: batches are read and answered before they are asked for, several at a time, and no more than Ahead;
+// they come in order although the first is answered last.
+func TestStreamAhead(t *testing.T) {
+	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	lib, err := batch.NewLibrary([]geom.Shape{&geom.Sphere{R: 1}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []arrow.RecordBatch
+	for i := range 8 {
+		list = append(list, rows(mem, 10*i, 10))
+	}
+	in, err := array.NewRecordReader(list[0].Schema(), list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range list {
+		r.Release()
+	}
+	source := &counted{RecordReader: in}
+	second := make(chan struct{})
+	s, err := stream.New(t.Context(), lib, source, batch.Options{Columns: batch.ColDistance | batch.ColNormal}, 10, mem,
+		func(ctx context.Context, job *batch.Job, first int) (dispatch.Report, error) {
+			switch first {
+			case 0:
+				<-second
+			case 10:
+				defer close(second)
+			}
+			return centers(ctx, job, first)
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Release()
+	for k := range 8 {
+		if !s.Next() {
+			t.Fatalf("batch %d: %v", k, s.Err())
+		}
+		if x := s.RecordBatch().Column(0).(*array.Float32).Value(0); x != float32(10*k+1) {
+			t.Errorf("batch %d begins with row %g", k, x-1)
+		}
+		if want := min(k+stream.Ahead, 9); source.read != want { // the ninth is the end
+			t.Errorf("%d batches read when the caller has batch %d, want %d", source.read, k, want)
+		}
+	}
+	if s.Next() || s.Err() != nil {
+		t.Errorf("a ninth batch, or %v", s.Err())
+	}
+	s.Release()
+	mem.AssertSize(t, 0)
+}

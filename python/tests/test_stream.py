@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conftest import run_python
+
 import clearance as cl
 
 pa = pytest.importorskip("pyarrow")
@@ -134,6 +136,31 @@ def test_abandoned_and_closed(files: Path, library: cl.Library) -> None:
     del never, reader
     again = answers(cl.score_stream(table, library=library))  # an engine that the package opens
     assert again.read_all().num_rows == table.num_rows
+
+
+def test_memory(files: Path) -> None:
+    """Eight times the rows take no more memory: 700,000 rows more would be 110 MB."""
+    peaks = []
+    for times in (20, 160):
+        run = run_python(f"""
+import pyarrow as pa, pyarrow.parquet as pq
+import clearance as cl
+table = pq.read_table({str(files / "pairs.parquet")!r})
+(batch,) = table.combine_chunks().to_batches()
+source = pa.RecordBatchReader.from_batches(table.schema, (batch for _ in range({times})))
+with cl.Engine("cpu") as engine:
+    stream = cl.score_stream(
+        source, library=cl.Library.load({str(files / "shapes.json")!r}), engine=engine, batch_rows=5000,
+        max_distance=0.0, columns=["distance", "status"],
+    )
+    assert sum(b.num_rows for b in pa.RecordBatchReader.from_stream(stream)) == {times} * 5000
+    del stream
+(peak,) = (line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(int(peak.split()[1]) << 10)
+""")
+        assert run.returncode == 0, run.stderr
+        peaks.append(int(run.stdout))
+    assert peaks[1] - peaks[0] < 50e6, peaks
 
 
 def test_polars_and_duckdb(files: Path, library: cl.Library, engine: cl.Engine, want: Any) -> None:

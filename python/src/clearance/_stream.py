@@ -129,8 +129,9 @@ def score_stream(
     4, quaternions w, x, y, z). Other columns are passed on behind the results. A null makes its row invalid.
 
     The result has ``__arrow_c_stream__`` too, so that ``pa.RecordBatchReader.from_stream(s)``, ``pl.DataFrame(s)``
-    and DuckDB read it. It holds two batches of at most ``batch_rows`` rows, besides the record batches of the source
-    that these come from. Rows without an answer say so in the column ``status``; ``s.report`` counts them.
+    and DuckDB read it. It holds the batch that is being read and three that are answered ahead, of at most
+    ``batch_rows`` rows, with the record batches of the source that these come from. Rows without an answer say so in
+    the column ``status``; ``s.report`` counts them.
     """
     take = getattr(source, "__arrow_c_stream__", None)
     if take is None:
