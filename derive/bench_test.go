@@ -2,8 +2,11 @@ package derive
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
+	"time"
 
 	"clearance/batch"
 	"clearance/cpu"
@@ -41,14 +44,17 @@ func BenchmarkDerivative(b *testing.B) {
 	}
 }
 
-// BenchmarkPass is the time of one row on one core: of the query that precedes, of columns of derivatives and of a
-// product.
-func BenchmarkPass(b *testing.B) {
+// passes are a query and what takes its derivatives, on one core.
+type passes struct {
+	names []string
+	run   []func() error
+}
+
+// passesOf are pairs of a shape with itself, n of them in random places at about a distance of their centers.
+func passesOf(b *testing.B, shape geom.Shape, apart float64, n int, precision batch.Precision) *passes {
+	b.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))
-	shapes := []geom.Shape{geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.5, Y: 0.2, Z: 0.3}},
-		geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.45}},
-		testkit.Hull(rng, r3.Vec{X: 0.5, Y: 0.3, Z: 0.4}, 32)}
-	lib, err := batch.NewLibrary(shapes, nil)
+	lib, err := batch.NewLibrary([]geom.Shape{shape}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -56,46 +62,101 @@ func BenchmarkPass(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer backend.Close()
-	const n = 4096
+	b.Cleanup(func() { backend.Close() })
 	ctx := context.Background()
-	for k, name := range []string{"ellipsoids", "boxes", "hulls of 32"} {
-		pairs := batch.NewPairs(n)
-		for i := range n {
-			at, beside := testkit.Pose(rng, 1), testkit.Pose(rng, 0)
-			beside.Position = r3.Add(at.Position, r3.Scale(1.3, testkit.Unit(rng)))
-			pairs.SetRow(i, &batch.Row{ShapeA: int32(k), ShapeB: int32(k), PoseA: at, PoseB: beside})
+	pairs := batch.NewPairs(n)
+	for i := range n {
+		at, beside := testkit.Pose(rng, 1), testkit.Pose(rng, 0)
+		beside.Position = r3.Add(at.Position, r3.Scale(apart, testkit.Unit(rng)))
+		pairs.SetRow(i, &batch.Row{PoseA: at, PoseB: beside})
+	}
+	o := batch.Options{Precision: precision, Columns: Needs | batch.ColGap}
+	job := &batch.Job{Library: lib, Input: pairs, Options: o, Results: batch.NewResults(n, &o)}
+	asked, query := *job, Differentiator{Workers: 1}
+	asked.Options.Columns |= batch.ColDDistance
+	both := batch.NewResults(n, &asked.Options)
+	cotangents, gradients := make([]float64, AnswerWidth*n), make([]float64, TwistWidth*n)
+	for i := range cotangents {
+		cotangents[i] = rng.NormFloat64()
+	}
+	twists, tangents := gradients, cotangents
+	derived := func(c batch.Columns) *batch.Results {
+		return batch.NewResults(n, &batch.Options{Columns: c, Precision: precision})
+	}
+	alone, all := derived(batch.ColDDistance), derived(batch.DerivedColumns)
+	var p passes
+	add := func(name string, run func() error) { p.names, p.run = append(p.names, name), append(p.run, run) }
+	add("query", func() error { return backend.Run(ctx, job, 0, n, job.Results) })
+	add("d_distance", func() error { return (&Pass{Workers: 1}).Run(ctx, job, alone) })
+	add("d_distance of a query", func() error { return query.Differentiate(ctx, &asked, 0, 0, both) })
+	for _, mode := range []passMode{{"", Options{}, ""}, {" in Go", Options{}, "off"},
+		{", Gumbel", Options{Mode: Gumbel}, ""}, {", Gumbel in Go", Options{Mode: Gumbel}, "off"}} {
+		pass := Pass{Options: mode.o, Workers: 1, variant: mode.variant}
+		add("all columns"+mode.name, func() error { return pass.Run(ctx, job, all) })
+		add("VJP"+mode.name, func() error { return pass.VJP(ctx, job, cotangents, gradients) })
+		if mode.name == "" {
+			add("JVP", func() error { return pass.JVP(ctx, job, twists, tangents) })
 		}
-		o := batch.Options{Precision: batch.Double}
-		job := &batch.Job{Library: lib, Input: pairs, Options: o, Results: batch.NewResults(n, &o)}
-		pass := Pass{Workers: 1}
-		asked, query := *job, Differentiator{Workers: 1}
-		asked.Options.Columns = Needs | batch.ColGap | batch.ColDDistance
-		both := batch.NewResults(n, &asked.Options)
-		cotangents, gradients := make([]float64, AnswerWidth*n), make([]float64, TwistWidth*n)
-		for i := range cotangents {
-			cotangents[i] = rng.NormFloat64()
+	}
+	for _, run := range p.run {
+		if err := run(); err != nil {
+			b.Fatal(err)
 		}
-		alone, all := newDerivatives(n, batch.ColDDistance), newDerivatives(n, batch.DerivedColumns)
-		for _, c := range []struct {
-			name string
-			run  func() error
-		}{
-			{"query", func() error { return backend.Run(ctx, job, 0, n, job.Results) }},
-			{"d_distance", func() error { return pass.Run(ctx, job, alone) }},
-			{"d_distance of a query", func() error { return query.Differentiate(ctx, &asked, 0, 0, both) }},
-			{"all columns", func() error { return pass.Run(ctx, job, all) }},
-			{"VJP", func() error { return pass.VJP(ctx, job, cotangents, gradients) }},
-		} {
-			both.CopyRows(0, job.Results, 0, n, job.Results.Columns)
-			b.Run(name+"/"+c.name, func(b *testing.B) {
-				b.ReportAllocs()
+	}
+	both.CopyRows(0, job.Results, 0, n, job.Results.Columns)
+	return &p
+}
+
+// passMode is a way to take derivatives that the benchmark compares.
+type passMode struct {
+	name    string
+	o       Options
+	variant string
+}
+
+// BenchmarkPass is the time of one row on one core of a query, of columns of derivatives and of products. They run in
+// turns; of each the least of all rounds counts, and its ratio to the least of the query.
+func BenchmarkPass(b *testing.B) {
+	const n = 4096
+	rng := rand.New(rand.NewPCG(1, 1))
+	size := r3.Vec{X: 0.5, Y: 0.3, Z: 0.4}
+	for _, c := range []struct {
+		name  string
+		shape geom.Shape
+		apart float64
+	}{
+		{"spheres", geom.Sphere{R: 0.3}, 1},
+		{"capsules", geom.Capsule{R: 0.2, HalfLength: 0.4}, 1.5},
+		{"ellipsoids", geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.5, Y: 0.2, Z: 0.3}}, 1.3},
+		{"penetrating ellipsoids", geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.5, Y: 0.2, Z: 0.3}}, 0.4},
+		{"boxes", geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.45}}, 1.3},
+		{"penetrating boxes", geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.45}}, 0.4},
+		{"cylinders", geom.Cylinder{R: 0.3, HalfLength: 0.4}, 1.3},
+		{"hulls of 32", testkit.Hull(rng, size, 32), 1.3},
+		{"hulls of 128", testkit.Hull(rng, size, 128), 1.3},
+		{"penetrating hulls of 32", testkit.Hull(rng, size, 32), 0.4},
+	} {
+		for _, precision := range []batch.Precision{batch.Double, batch.Single} {
+			b.Run(c.name+"/"+precision.String(), func(b *testing.B) {
+				p := passesOf(b, c.shape, c.apart, n, precision)
+				least := make([]time.Duration, len(p.run))
 				for b.Loop() {
-					if err := c.run(); err != nil {
-						b.Fatal(err)
+					for k, run := range p.run {
+						start := time.Now()
+						if err := run(); err != nil {
+							b.Fatal(err)
+						}
+						if took := time.Since(start); least[k] == 0 || took < least[k] {
+							least[k] = took
+						}
 					}
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/row")
+				var table strings.Builder
+				for k, name := range p.names {
+					fmt.Fprintf(&table, "\n%-26s %7.0f ns/row, %6.2f of the query", name, float64(least[k])/n,
+						float64(least[k])/float64(least[0]))
+				}
+				b.Log(table.String())
 			})
 		}
 	}

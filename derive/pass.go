@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"clearance/batch"
+	"clearance/derive/lanes"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -29,6 +30,8 @@ type Pass struct {
 
 	// Solver, which estimates of order zero need, returns a solver of a row for one goroutine; nil is [Reference].
 	Solver func(r *Row) Solver
+
+	variant string // of the kernel, "" for that of the machine, "off" for none
 }
 
 // Check reports an option that is out of range, answers that cannot be differentiated, or columns that they lack.
@@ -78,7 +81,7 @@ func (p *Pass) fill(ctx context.Context, r *rows, out *batch.Results) error {
 			to.SetReals(i, g[:])
 		})
 	}
-	return p.derivatives(ctx, r, func(i int, d *Derivative) { put(out, i, d) })
+	return p.derivatives(ctx, r, &lanes.Call{Out: out}, func(i int, d *Derivative) { put(out, i, d) })
 }
 
 // Widths of the arrays of products: of answers (value, normal, both witnesses) and of twists.
@@ -93,7 +96,8 @@ func (p *Pass) VJP(ctx context.Context, job *batch.Job, cotangents, gradients []
 	if err := p.checkProduct(job, cotangents, gradients); err != nil {
 		return err
 	}
-	return p.derivatives(ctx, newRows(job, 0, job.Results), func(i int, d *Derivative) {
+	call := lanes.Call{Cotangents: cotangents, Gradients: gradients}
+	return p.derivatives(ctx, newRows(job, 0, job.Results), &call, func(i int, d *Derivative) {
 		c := cotangentOf((*[AnswerWidth]float64)(cotangents[AnswerWidth*i:]))
 		g := d.VJP(&c)
 		copy(gradients[TwistWidth*i:], g[:])
@@ -105,7 +109,8 @@ func (p *Pass) JVP(ctx context.Context, job *batch.Job, twists, tangents []float
 	if err := p.checkProduct(job, tangents, twists); err != nil {
 		return err
 	}
-	return p.derivatives(ctx, newRows(job, 0, job.Results), func(i int, d *Derivative) {
+	call := lanes.Call{Twists: twists, Tangents: tangents}
+	return p.derivatives(ctx, newRows(job, 0, job.Results), &call, func(i int, d *Derivative) {
 		c := d.JVP((*Twists)(twists[TwistWidth*i:]))
 		v := c.components()
 		copy(tangents[AnswerWidth*i:], v[:])
@@ -142,10 +147,11 @@ func newRows(job *batch.Job, first int, answers *batch.Results) *rows {
 
 // worker is the memory of one goroutine.
 type worker struct {
-	w   Workspace
-	row batch.Row
-	r   Row
-	d   Derivative
+	w      Workspace
+	row    batch.Row
+	r      Row
+	d      Derivative
+	kernel *lanes.Solver
 
 	// Of rollouts: the places of both bodies in their world, and the positions of the parts from those of the bodies.
 	places [2]int32
@@ -153,15 +159,16 @@ type worker struct {
 }
 
 // blockRows is the number of rows that a goroutine takes at a time.
-const blockRows = 256
+const blockRows = lanes.Block
 
-// derivatives differentiates all rows, in any order, by several goroutines.
-func (p *Pass) derivatives(ctx context.Context, r *rows, store func(i int, d *Derivative)) error {
+// derivatives differentiates all rows, in any order, by several goroutines. The kernel stores what the call asks for
+// of the rows that it serves; the others are stored one by one.
+func (p *Pass) derivatives(ctx context.Context, r *rows, call *lanes.Call, store func(i int, d *Derivative)) error {
 	solver := p.Solver
 	if solver == nil {
 		solver = Reference
 	}
-	return p.each(ctx, r, func(w *worker, i int) {
+	one := func(w *worker, i int) {
 		w.read(r, i)
 		if number := p.FirstRow + uint64(i); p.Mode == Zeroth && w.r.Answered {
 			w.d = w.w.ZerothOrder(&w.r, &p.Options, number, solver(&w.r))
@@ -169,16 +176,44 @@ func (p *Pass) derivatives(ctx context.Context, r *rows, store func(i int, d *De
 			w.d = w.w.Of(&w.r, &p.Options, number)
 		}
 		store(i, &w.d)
+	}
+	table := p.table(r)
+	if table == nil {
+		return p.each(ctx, r, one)
+	}
+	call.Job, call.First, call.Answers, call.Variant = r.job, r.first, r.answers, p.variant
+	return p.inBlocks(ctx, r.answers.N, blockRows, func(w *worker, lo, hi int) {
+		if w.kernel == nil {
+			w.kernel = lanes.NewSolver(table, call)
+		}
+		for _, i := range w.kernel.Run(lo, hi) {
+			if ctx.Err() != nil {
+				return
+			}
+			one(w, int(i))
+		}
 	})
+}
+
+// table returns the library as the kernel reads it, nil if all rows are left to Go.
+func (p *Pass) table(r *rows) *lanes.Table {
+	if p.variant == "off" || p.Mode != Exact || !lanes.Serves(r.job) {
+		return nil
+	}
+	return lanes.TableOf(r.job.Library)
 }
 
 // each calls f for all rows, in any order, by several goroutines. It returns the error of the context.
 func (p *Pass) each(ctx context.Context, r *rows, f func(w *worker, i int)) error {
-	return p.inBlocks(ctx, r.answers.N, blockRows, f)
+	return p.inBlocks(ctx, r.answers.N, blockRows, func(w *worker, lo, hi int) {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			f(w, i)
+		}
+	})
 }
 
-// inBlocks calls f for 0 to n-1, in any order, a block at a time, by several goroutines.
-func (p *Pass) inBlocks(ctx context.Context, n, block int, f func(w *worker, i int)) error {
+// inBlocks calls f for blocks of 0 to n-1, in any order, by several goroutines.
+func (p *Pass) inBlocks(ctx context.Context, n, block int, f func(w *worker, lo, hi int)) error {
 	workers := p.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -186,22 +221,23 @@ func (p *Pass) inBlocks(ctx context.Context, n, block int, f func(w *worker, i i
 	var next atomic.Int64
 	var failed atomic.Pointer[error]
 	work := func() {
+		w := new(worker)
 		defer func() { // a panic ends the call, not the process
+			if w.kernel != nil {
+				w.kernel.Close()
+			}
 			if p := recover(); p != nil {
 				err := fmt.Errorf("derive: panic: %v", p)
 				failed.CompareAndSwap(nil, &err)
 			}
 		}()
-		w := new(worker)
 		for ctx.Err() == nil && failed.Load() == nil {
 			hi := int(next.Add(int64(block)))
 			lo := hi - block
 			if lo >= n {
 				return
 			}
-			for i := lo; i < min(hi, n) && ctx.Err() == nil; i++ {
-				f(w, i)
-			}
+			f(w, lo, min(hi, n))
 		}
 	}
 	if workers = min(workers, (n+block-1)/block); workers <= 1 {

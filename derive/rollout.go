@@ -46,7 +46,7 @@ func (p *Pass) RolloutVJP(ctx context.Context, r *Rollout, cotangents, gradients
 			"[N,%d], and [W,M,%d]", len(cotangents), len(gradients), rows.answers.N, w, m, AnswerWidth, BodyWidth)
 	}
 	clear(gradients)
-	return p.inBlocks(ctx, w, worldBlock, func(k *worker, world int) {
+	one := func(k *worker, world int) {
 		to := gradients[BodyWidth*m*world : BodyWidth*m*(world+1)]
 		lo, hi := r.rowsOf(world)
 		for i := lo; i < hi; i++ {
@@ -70,6 +70,11 @@ func (p *Pass) RolloutVJP(ctx context.Context, r *Rollout, cotangents, gradients
 				g = d.VJP(&c)
 			}
 			k.addTo(to, &g)
+		}
+	}
+	return p.inBlocks(ctx, w, worldBlock, func(k *worker, lo, hi int) {
+		for world := lo; world < hi && ctx.Err() == nil; world++ {
+			one(k, world)
 		}
 	})
 }

@@ -8,6 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 version=23.1.5
 files=(
 	cpu/simd/*.h cpu/simd/*.c cpu/simd/testdata/*.h cpu/simd/testdata/*.c
+	derive/lanes/*.h derive/lanes/*.c
 	rollout/broadphase/*.h rollout/broadphase/*.c
 	engine/internal/vk/*.h engine/internal/vk/*.c
 	cmd/libclearance/*.h cmd/libclearance/testdata/*.c

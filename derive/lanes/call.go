@@ -1,0 +1,27 @@
+package lanes
+
+import "clearance/batch"
+
+// Block is the largest number of rows of a [Solver.Run].
+const Block = 256
+
+// Call is a batch of answers to differentiate.
+type Call struct {
+	Job     *batch.Job
+	First   int            // row 0 of the answers is this row of the job
+	Answers *batch.Results // with distance, normal, witnesses and status
+
+	// Variant is one of [Variants], or "" for the one that the environment or the processor chooses.
+	Variant string
+
+	// The derivatives to compute; each may be nil.
+	Out                   *batch.Results // columns of derivatives
+	Cotangents, Gradients []float64      // [N,10], [N,12]: cotangents times the Jacobians
+	Twists, Tangents      []float64      // [N,12], [N,10]: the Jacobians times twists
+}
+
+// Serves reports whether the kernel supports a job: it has signed distances alone.
+func Serves(job *batch.Job) bool {
+	q := job.Options.Query.Info()
+	return q.SignedDistance && !q.Boolean() && job.Options.WarmStart == nil
+}

@@ -1,0 +1,194 @@
+// Derivatives of the answers of a system: columns and products. With u = P(v_b - v_a) and w_i = ω_i × n in the tangent
+// plane, they are those of
+//
+//     dn = N·u + M_A·w_A + M_B·w_B
+//     da = v_a + M_Aᵀ·u + Q_AA·w_A + Q_AB·w_B,   db = v_b - (M_Bᵀ·u + Q_ABᵀ·w_A + Q_BB·w_B)
+//     M_i = N·H_i + Y_i·T_iᵀ,   Q_ij = H_i·N·H_j + H_i·Y_j·T_jᵀ + T_i·Y_iᵀ·H_j - T_i·Z_ij·T_jᵀ - [i = j]·H_i.
+
+#ifndef LN_COLUMNS_H
+#define LN_COLUMNS_H
+
+#include "system.h"
+
+typedef struct {
+    s2 n;
+    m2 a, b; // M_A, M_B
+    s2 aa, bb;
+    m2 ab;
+} response;
+
+INLINE m2 product2(s2 h, s2 g) {
+    return (m2){h.xx * g.xx + h.xy * g.xy, h.xx * g.xy + h.xy * g.yy, h.xy * g.xx + h.yy * g.xy,
+                h.xy * g.xy + h.yy * g.yy};
+}
+INLINE void add_outer(m2 *m, v2 a, v2 b) {
+    m->xx += a.x * b.x, m->xy += a.x * b.y, m->yx += a.y * b.x, m->yy += a.y * b.y;
+}
+
+// own adds the terms of the features of one side to Q_AA or Q_BB, which is H·N·H - H.
+INLINE s2 own(const linear *s, s2 h, m2 nh, const v2 t[2], int flat) {
+    m2 q = {h.xx * nh.xx + h.xy * nh.yx - h.xx, h.xx * nh.xy + h.xy * nh.yy - h.xy, all(0),
+            h.xy * nh.xy + h.yy * nh.yy - h.yy};
+    if (flat) {
+        for (int i = 0; i < 2; i++) {
+            v2 hy = form2(h, s->y[i]);
+            q.xx += 2 * hy.x * t[i].x;
+            q.xy += hy.x * t[i].y + hy.y * t[i].x;
+            q.yy += 2 * hy.y * t[i].y;
+        }
+        v2 z0 = {s->z.xx * t[0].x + s->z.xy * t[1].x, s->z.xx * t[0].y + s->z.xy * t[1].y};
+        v2 z1 = {s->z.xy * t[0].x + s->z.yy * t[1].x, s->z.xy * t[0].y + s->z.yy * t[1].y};
+        q.xx -= t[0].x * z0.x + t[1].x * z1.x;
+        q.xy -= t[0].x * z0.y + t[1].x * z1.y;
+        q.yy -= t[0].y * z0.y + t[1].y * z1.y;
+    }
+    return (s2){q.xx, q.xy, q.yy};
+}
+
+// respond forms the response; flat says whether there may be features with a direction.
+INLINE void respond(response *r, const linear *s, int flat) {
+    s2 ha = s->a.h, hb = s->b.h;
+    r->n = s->n_;
+    r->a = product2(s->n_, ha);
+    r->b = product2(s->n_, hb);
+    m2 na = r->a, nb = r->b;
+    v2 ta[2], tb[2];
+    if (flat) {
+        for (int i = 0; i < 2; i++) {
+            ta[i] = where2(s->of_a[i], s->t[i]);
+            tb[i] = where2(s->of_b[i], s->t[i]);
+            add_outer(&r->a, s->y[i], ta[i]);
+            add_outer(&r->b, s->y[i], tb[i]);
+        }
+    }
+    r->aa = own(s, ha, na, ta, flat);
+    r->bb = own(s, hb, nb, tb, flat);
+    r->ab = (m2){ha.xx * nb.xx + ha.xy * nb.yx, ha.xx * nb.xy + ha.xy * nb.yy, ha.xy * nb.xx + ha.yy * nb.yx,
+                 ha.xy * nb.xy + ha.yy * nb.yy};
+    if (flat) {
+        for (int i = 0; i < 2; i++) {
+            add_outer(&r->ab, form2(ha, s->y[i]), tb[i]);
+            add_outer(&r->ab, ta[i], form2(hb, s->y[i]));
+        }
+        add_outer(&r->ab, (v2){-s->z.xy * ta[0].x, -s->z.xy * ta[0].y}, tb[1]);
+    }
+}
+
+// arms are the witnesses from the positions of their bodies.
+typedef struct {
+    v3 a, b;
+} arms;
+
+INLINE m2 full2(s2 h) { return (m2){h.xx, h.xy, h.xy, h.yy}; }
+INLINE m2 turned2(m2 m) { return (m2){m.xx, m.yx, m.xy, m.yy}; }
+INLINE m2 minus2(m2 m) { return (m2){-m.xx, -m.xy, -m.yx, -m.yy}; }
+INLINE v3 combine(vd p, v3 a, vd q, v3 b) { return axpy3(q, b, scale3(p, a)); }
+
+// jacobian stores a column of three rows of twelve: of u by m, of w_A and w_B by p and q, and of the body that carries
+// the witness, 1 for A, 2 for B, 0 for none.
+INLINE void jacobian(void *to, int single, const int64_t row[W], const linear *s, const arms *x, m2 m, m2 p, m2 q,
+                     int carried) {
+    v3 a0 = cross3(x->a, s->e0), a1 = cross3(x->a, s->e1), b0 = cross3(x->b, s->e0), b1 = cross3(x->b, s->e1);
+    v3 speed[2] = {combine(m.xx, s->e0, m.xy, s->e1), combine(m.yx, s->e0, m.yy, s->e1)};
+    v3 spin_a[2] = {sub3(combine(p.xx, s->e1, -p.xy, s->e0), combine(m.xx, a0, m.xy, a1)),
+                    sub3(combine(p.yx, s->e1, -p.yy, s->e0), combine(m.yx, a0, m.yy, a1))};
+    v3 spin_b[2] = {add3(combine(q.xx, s->e1, -q.xy, s->e0), combine(m.xx, b0, m.xy, b1)),
+                    add3(combine(q.yx, s->e1, -q.yy, s->e0), combine(m.yx, b0, m.yy, b1))};
+    const vd k0[3] = {s->e0.x, s->e0.y, s->e0.z}, k1[3] = {s->e1.x, s->e1.y, s->e1.z};
+    v3 arm = carried == 1 ? x->a : x->b;
+    const v3 turn[3] = {{all(0), arm.z, -arm.y}, {-arm.z, all(0), arm.x}, {arm.y, -arm.x, all(0)}};
+    for (int c = 0; c < 3; c++) {
+        v3 v = combine(k0[c], speed[0], k1[c], speed[1]), minus = neg3(v);
+        v3 wa = combine(k0[c], spin_a[0], k1[c], spin_a[1]), wb = combine(k0[c], spin_b[0], k1[c], spin_b[1]);
+        v3 unit = {all(c == 0), all(c == 1), all(c == 2)};
+        if (carried == 1) minus = add3(minus, unit), wa = add3(wa, turn[c]);
+        if (carried == 2) v = add3(v, unit), wb = add3(wb, turn[c]);
+        int64_t at[3][W];
+        for (int k = 0; k < 3; k++)
+            for (int i = 0; i < W; i++) at[k][i] = 36 * row[i] + 12 * c + 4 * k;
+        rows4(to, single, at[0], minus.x, minus.y, minus.z, wa.x);
+        rows4(to, single, at[1], wa.y, wa.z, v.x, v.y);
+        rows4(to, single, at[2], v.z, wb.x, wb.y, wb.z);
+    }
+}
+
+// twelve stores a row of twelve per lane.
+INLINE void twelve(void *to, int single, const int64_t row[W], v3 va, v3 wa, v3 vb, v3 wb) {
+    int64_t at[3][W];
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < W; i++) at[k][i] = 12 * row[i] + 4 * k;
+    rows4(to, single, at[0], va.x, va.y, va.z, wa.x);
+    rows4(to, single, at[1], wa.y, wa.z, vb.x, vb.y);
+    rows4(to, single, at[2], vb.z, wb.x, wb.y, wb.z);
+}
+
+INLINE vd gather(const double *from, const int64_t row[W], int width, int k) {
+    return (vd){from[width * row[0] + k], from[width * row[1] + k], from[width * row[2] + k], from[width * row[3] + k]};
+}
+INLINE v3 gather3(const double *from, const int64_t row[W], int width, int k) {
+    return (v3){gather(from, row, width, k), gather(from, row, width, k + 1), gather(from, row, width, k + 2)};
+}
+
+// vector_jacobian stores the gradients with respect to the twists: cotangents times the Jacobians.
+INLINE void vector_jacobian(const ln_call *c, const int64_t row[W], const linear *s, const response *r, const arms *x) {
+    const double *from = c->cotangents;
+    v3 wa = gather3(from, row, 10, 4), wb = gather3(from, row, 10, 7);
+    v2 n = within(s->e0, s->e1, gather3(from, row, 10, 1)), a = within(s->e0, s->e1, wa);
+    v2 b = within(s->e0, s->e1, (v3){-wb.x, -wb.y, -wb.z});
+    v2 u = add2(form2(r->n, n), add2(times2(r->a, a), times2(r->b, b)));
+    v2 ga = add2(transposed2(r->a, n), add2(form2(r->aa, a), times2(r->ab, b)));
+    v2 gb = add2(transposed2(r->b, n), add2(transposed2(r->ab, a), form2(r->bb, b)));
+    v3 force = axpy3(gather(from, row, 10, 0), s->n, combine(u.x, s->e0, u.y, s->e1));
+    v3 on_a = sub3(wa, force), on_b = add3(wb, force);
+    // n × e0 = e1 and n × e1 = -e0.
+    twelve(c->gradients, 0, row, on_a, add3(cross3(x->a, on_a), combine(ga.x, s->e1, -ga.y, s->e0)), on_b,
+           add3(cross3(x->b, on_b), combine(gb.x, s->e1, -gb.y, s->e0)));
+}
+
+// jacobian_vector stores the tangents of the answers along the twists: rows of ten numbers.
+INLINE void jacobian_vector(const ln_call *c, const int64_t row[W], const linear *s, const response *r, const arms *x) {
+    const double *from = c->twists;
+    v3 omega_a = gather3(from, row, 12, 3), omega_b = gather3(from, row, 12, 9);
+    v3 va = add3(gather3(from, row, 12, 0), cross3(omega_a, x->a));
+    v3 vb = add3(gather3(from, row, 12, 6), cross3(omega_b, x->b));
+    v3 relative = sub3(vb, va);
+    v2 u = within(s->e0, s->e1, relative);
+    v2 wa = {dot3(omega_a, s->e1), -dot3(omega_a, s->e0)}, wb = {dot3(omega_b, s->e1), -dot3(omega_b, s->e0)};
+    v2 n = add2(form2(r->n, u), add2(times2(r->a, wa), times2(r->b, wb)));
+    v2 a = add2(transposed2(r->a, u), add2(form2(r->aa, wa), times2(r->ab, wb)));
+    v2 b = add2(transposed2(r->b, u), add2(transposed2(r->ab, wa), form2(r->bb, wb)));
+    v3 dn = combine(n.x, s->e0, n.y, s->e1);
+    va = add3(va, combine(a.x, s->e0, a.y, s->e1));
+    vb = sub3(vb, combine(b.x, s->e0, b.y, s->e1));
+    const vd out[10] = {dot3(s->n, relative), dn.x, dn.y, dn.z, va.x, va.y, va.z, vb.x, vb.y, vb.z};
+    for (int i = 0; i < W; i++)
+        for (int k = 0; k < 10; k++) c->tangents[10 * row[i] + k] = out[k][i];
+}
+
+// emit stores what the call asks for, of all lanes: the caller overwrites rows that are left.
+APART void emit(const pair *p, const linear *s, const int64_t row[W], int flat, int smoothness) {
+    const ln_call *c = p->call;
+    arms x = {s->a.point, sub3(s->b.point, p->b.position)};
+    response r;
+    respond(&r, s, flat);
+    int single = c->single_out;
+    if (c->d_value) twelve(c->d_value, single, row, neg3(s->n), cross3(s->n, x.a), s->n, cross3(x.b, s->n));
+    if (c->d_normal) jacobian(c->d_normal, single, row, s, &x, full2(r.n), r.a, r.b, 0);
+    if (c->d_witness_a) jacobian(c->d_witness_a, single, row, s, &x, turned2(r.a), full2(r.aa), r.ab, 1);
+    if (c->d_witness_b)
+        jacobian(c->d_witness_b, single, row, s, &x, minus2(turned2(r.b)), minus2(turned2(r.ab)), minus2(full2(r.bb)),
+                 2);
+    for (int i = 0; i < W; i++) {
+        if (c->smoothness) c->smoothness[row[i]] = (uint8_t)smoothness;
+        if (!c->curvature) continue;
+        const double h[6] = {s->a.h.xx[i], s->a.h.xy[i], s->a.h.yy[i], s->b.h.xx[i], s->b.h.xy[i], s->b.h.yy[i]};
+        for (int k = 0; k < 6; k++) {
+            if (single) ((float *)c->curvature)[6 * row[i] + k] = (float)h[k];
+            else ((double *)c->curvature)[6 * row[i] + k] = h[k];
+        }
+    }
+    if (c->gradients) vector_jacobian(c, row, s, &r, &x);
+    if (c->tangents) jacobian_vector(c, row, s, &r, &x);
+}
+
+#endif

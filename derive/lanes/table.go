@@ -1,0 +1,99 @@
+//go:build cgo
+
+package lanes
+
+// #include "lanes.h"
+import "C"
+
+import (
+	"runtime"
+	"sync"
+	"weak"
+
+	"clearance/batch"
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Table is a library as the kernel reads it.
+type Table struct {
+	shapes   []C.ln_shape
+	vertices [3][]float64 // x, y, z of the vertices of hulls
+}
+
+// tables are those of the libraries in use.
+var tables sync.Map // weak.Pointer[batch.Library] to *Table
+
+// TableOf returns the table of a library, which it keeps as long as the library; nil if the kernel is turned off.
+func TableOf(lib *batch.Library) *Table {
+	if chosen == nil {
+		return nil
+	}
+	key := weak.Make(lib)
+	if t, ok := tables.Load(key); ok {
+		return t.(*Table)
+	}
+	t, loaded := tables.LoadOrStore(key, newTable(lib))
+	if !loaded {
+		runtime.AddCleanup(lib, func(key weak.Pointer[batch.Library]) { tables.Delete(key) }, key)
+	}
+	return t.(*Table)
+}
+
+func newTable(lib *batch.Library) *Table {
+	t := &Table{shapes: make([]C.ln_shape, lib.Len())}
+	for i := range t.shapes {
+		t.add(&t.shapes[i], lib.Shape(int32(i)))
+	}
+	return t
+}
+
+func (t *Table) add(c *C.ln_shape, s geom.Shape) {
+	core, _ := geom.WithoutMargin(s)
+	c.radius, c.size = C.double(s.Radius()), C.double(s.BoundingRadius())
+	parameters := func(class C.int32_t, p ...float64) {
+		c.class = class
+		for i, v := range p {
+			c.parameter[i] = C.double(v)
+		}
+	}
+	switch k := core.(type) {
+	case geom.Sphere:
+		parameters(C.LN_POINT)
+	case geom.Capsule:
+		parameters(C.LN_SEGMENT, k.HalfLength)
+	case geom.Box:
+		parameters(C.LN_BOX, k.HalfExtents.X, k.HalfExtents.Y, k.HalfExtents.Z)
+	case geom.Cylinder:
+		parameters(C.LN_FRUSTUM, k.R, k.R, k.HalfLength)
+	case geom.Cone:
+		parameters(C.LN_FRUSTUM, k.R, 0, k.HalfLength)
+	case geom.Frustum:
+		parameters(C.LN_FRUSTUM, k.RBottom, k.RTop, k.HalfLength)
+	case geom.Ellipsoid:
+		parameters(C.LN_ELLIPSOID, k.SemiAxes.X, k.SemiAxes.Y, k.SemiAxes.Z)
+	case geom.Halfspace:
+		parameters(C.LN_HALFSPACE)
+		c.size = c.radius
+	case *geom.Convex:
+		parameters(C.LN_HULL)
+		t.addHull(c, k)
+	default:
+		c.class = C.LN_NONE // powers
+	}
+}
+
+func (t *Table) addHull(c *C.ln_shape, k *geom.Convex) {
+	v := k.Hull().Vertices
+	c.first, c.count = C.int64_t(len(t.vertices[0])), C.int64_t(len(v))
+	extent := 0.0
+	for i := range (len(v) + 3) / 4 * 4 {
+		x := v[min(i, len(v)-1)]
+		t.vertices[0] = append(t.vertices[0], x.X)
+		t.vertices[1] = append(t.vertices[1], x.Y)
+		t.vertices[2] = append(t.vertices[2], x.Z)
+		extent = max(extent, r3.Norm(x))
+	}
+	c.extent = C.double(2 * extent)
+}

@@ -1,0 +1,17 @@
+//go:build cgo
+
+package lanes
+
+// #include "lanes.h"
+import "C"
+
+import "github.com/klauspost/cpuid/v2"
+
+// variants are those of this machine, best first.
+var variants = func() []variant {
+	all := []variant{{"portable", C.ln_kernel(C.ln_run_portable)}}
+	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3, cpuid.BMI1) {
+		all = append([]variant{{"avx2", C.ln_kernel(C.ln_run_avx2)}}, all...)
+	}
+	return all
+}()
