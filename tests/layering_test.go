@@ -41,6 +41,8 @@ var layers = map[string][]string{
 	// for viewers
 	"internal/scenefile": {},
 	"internal/rowtrace":  {"batch", "cpu", "internal/scenefile", "ref"},
+	// below the C interface
+	"internal/kinematics": {},
 	// for tests alone
 	"internal/testkit/rowcheck": {"batch", "geom", "internal/testkit", "verify"},
 	"shaders":                   {},
@@ -79,7 +81,8 @@ var layers = map[string][]string{
 	"cmd/genlayout":  {"batch", "geom", "internal/layout"},
 	"cmd/gpucost":    {"batch", "bench/folder", "dataset/generate", "engine", "shaders"},
 	"cmd/libclearance": {".", "batch", "contact", "cpu", "dataset", "dataset/stream", "derive", "dispatch", "engine",
-		"geom", "geom/mesh", "internal/memory", "internal/score", "rollout", "rollout/sweep"},
+		"geom", "geom/mesh", "internal/kinematics", "internal/memory", "internal/score", "rollout",
+		"rollout/sweep"},
 	"tests": {anything}, // and the packages below it
 }
 

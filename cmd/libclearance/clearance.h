@@ -587,6 +587,17 @@ int32_t clearance_simulation_run(clearance_simulation simulation, clearance_arra
 // clearance_simulation_close waits for the run of a simulation, if there is one, and frees it.
 int32_t clearance_simulation_close(clearance_simulation simulation, clearance_error *error);
 
+// clearance_forward computes poses of trees of joints, of W configurations of C numbers (worlds, coordinates). Frame 0
+// is the root; frame i + 1 is that of joint i of J (joints): it is frame above [J] int32, of those before it, moved by
+// the pose place [J,7] (quaternions w, x, y, z, of unit length here and below) and then by the joint. By kind [J]
+// uint8, 0 is fixed; 1 rotates about axis [J,3], and 2 moves along it, by multiplier [J] times number index [J] int32
+// of the configuration, plus offset [J]; 3 rotates by the quaternion of any length that begins there; 4 has the pose
+// that begins there, in the world. It reads values [W,C] and, if it is given, the pose base [7] or [W,7] of the root,
+// and writes the poses of the first P (places) of M (bodies) in poses [W,M,7]: that of place k is within [P,7] in
+// frame [P] int32. Values that are not finite, and quaternions of length 0, give poses with NaN. It cannot be
+// cancelled: some 10 million frames of configurations take a second.
+int32_t clearance_forward(clearance_array *arrays, int64_t count, clearance_error *error);
+
 // clearance_try_device opens and closes the Vulkan device of an index in this process, for the verdict of a name: the
 // two arguments that follow the probe command of clearance_options. It writes to the standard output of the process.
 int32_t clearance_try_device(clearance_text *index, clearance_text *name, clearance_error *error);

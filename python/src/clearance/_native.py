@@ -331,6 +331,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "job_wait": (_R, [_u64, _i64, _S(Report), _S(Error)]),
     "job_progress": (_i64, [_u64, _S(_i64)]),
     "job_cancel": (_R, [_u64, _S(Error)]),
+    "forward": (_R, [_S(Named), _i64, _S(Error)]),
     "try_device": (_R, [_text, _text, _S(Error)]),
 }
 
