@@ -2,6 +2,7 @@ package contact_test
 
 import (
 	"context"
+	"syscall"
 	"testing"
 
 	"clearance/contact"
@@ -11,11 +12,11 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// BenchmarkStep is a step of 64 worlds by one worker, after half a second of simulated time.
+// BenchmarkStep is a step of 256 worlds by one worker, after half a second of simulated time.
 func BenchmarkStep(b *testing.B) {
 	for _, kind := range scenes.SimulationKinds() {
 		b.Run(kind, func(b *testing.B) {
-			const worlds = 64
+			const worlds = 256
 			scene, state, err := scenes.Simulation(kind, worlds, 1)
 			if err != nil {
 				b.Fatal(err)
@@ -39,10 +40,21 @@ func BenchmarkStep(b *testing.B) {
 				step()
 			}
 			b.ReportAllocs()
+			before := processTime(b)
 			for b.Loop() {
 				step()
 			}
+			b.ReportMetric(1e6*(processTime(b)-before)/float64(worlds*b.N), "µs-CPU/world-step")
 			b.ReportMetric(float64(worlds)*float64(b.N)/b.Elapsed().Seconds(), "world-steps/s")
 		})
 	}
+}
+
+// processTime is the time in seconds that all threads of the process have run.
+func processTime(b *testing.B) float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return 1e-9 * float64(u.Utime.Nano()+u.Stime.Nano())
 }

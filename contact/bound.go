@@ -142,7 +142,8 @@ func (s *worldSolver) findEscape() {
 		s.lambda[i] = r3.Vec{}
 	}
 	sweeps, steps := s.sweeps, s.steps
-	s.solve(&Options{Model: CCP, Tolerance: 1e-3, Relaxation: 1, Sweeps: 20, Steps: 400})
+	s.sweeps, s.steps = 0, 0
+	s.solve(&Options{Model: CCP, Tolerance: 1e-3, Relaxation: 1, Sweeps: 20, Steps: 400}, false)
 	s.form(e.v, s.lambda)
 	s.sweeps, s.steps = sweeps, steps
 	for i := range s.rows {

@@ -71,7 +71,7 @@ func BuildManifolds(ctx context.Context, job *batch.Job, workers int, out *Manif
 		workers = runtime.GOMAXPROCS(0)
 	}
 	spaces := make([]stepWorker, workers)
-	return inParallel(ctx, workers, n, func(k, i int) {
+	return inParallel(ctx, workers, n, worldChunk, func(k, i int) {
 		var row batch.Row
 		job.Input.Row(i, &row)
 		spaces[k].setRow(job, features, &row, i, out)

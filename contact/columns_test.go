@@ -88,7 +88,7 @@ func (panics) Run(context.Context, *batch.Job, int, int, *batch.Results) error {
 // TestPanicIsAnError: a panic of a worker, or of the solver in a step, is an error of the call.
 func TestPanicIsAnError(t *testing.T) {
 	for _, workers := range []int{1, 4} {
-		err := inParallel(context.Background(), workers, 100, func(_, world int) {
+		err := inParallel(context.Background(), workers, 100, worldChunk, func(_, world int) {
 			if world == 50 {
 				panic("here")
 			}

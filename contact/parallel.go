@@ -10,9 +10,9 @@ import (
 // worldChunk is the number of worlds that a worker takes at a time, so that few wait for a slow one.
 const worldChunk = 16
 
-// inParallel calls f for worlds 0 to n-1 by so many workers, 0 to workers-1, each of which has one world at a time. A
-// context that ends stops it between chunks. A panic of f ends the call with an error in place of the process.
-func inParallel(ctx context.Context, workers, n int, f func(worker, world int)) error {
+// inParallel calls f for 0 to n-1 by so many workers, 0 to workers-1, each of which takes a chunk at a time. A context
+// that ends stops it between chunks. A panic of f ends the call with an error in place of the process.
+func inParallel(ctx context.Context, workers, n, chunk int, f func(worker, i int)) error {
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	var failed atomic.Pointer[error]
@@ -26,12 +26,12 @@ func inParallel(ctx context.Context, workers, n int, f func(worker, world int)) 
 			}()
 			defer recovered(&err)
 			for ctx.Err() == nil && failed.Load() == nil {
-				lo := int(next.Add(worldChunk)) - worldChunk
+				lo := int(next.Add(int64(chunk))) - chunk
 				if lo >= n {
 					return
 				}
-				for w := lo; w < min(lo+worldChunk, n); w++ {
-					f(k, w)
+				for i := lo; i < min(lo+chunk, n); i++ {
+					f(k, i)
 				}
 			}
 		})

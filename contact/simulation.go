@@ -140,9 +140,11 @@ type Simulation struct {
 	solution Solution
 	contacts Solver
 
-	rows    []worldRow // pairs of parts that may be in contact, world after world
-	first   []int32    // [W+1] rows of world w
-	near    []bool     // [W, pairs]
+	rows    []worldRow  // pairs of parts that may be in contact, world after world
+	query   batch.Pairs // of rows
+	first   []int32     // [W+1] rows of world w
+	near    []int32     // [W, pairs] the near pairs of each world, nearN of them
+	nearN   []int32     // [W]
 	results *batch.Results
 	job     batch.Job
 
@@ -155,7 +157,7 @@ type Simulation struct {
 	oldN    []int32  // [W]
 
 	// The passes over the worlds, kept so that a step allocates nothing.
-	passPrepare, passAssemble, passFinish func(worker *stepWorker, world int)
+	passPrepare, passRows, passAssemble, passFinish func(worker *stepWorker, world int)
 
 	workers []stepWorker
 	force   []float64
@@ -169,8 +171,8 @@ type contactID struct {
 
 // worldRow is a row of the call of the pair solver.
 type worldRow struct {
-	world, pair int32
-	maxGap      float64
+	pair   int32
+	maxGap float64
 }
 
 // bodyState is what a step needs of a body, in world axes.
@@ -220,7 +222,7 @@ func NewSimulation(scene *Scene, state *State, solver PairSolver, o StepOptions)
 		}
 		s.cutOff = max(s.cutOff, 1e-2*p.size, o.MaxGap)
 	}
-	s.contacts.trusted = true // [Scene.Check] has checked the inertias
+	s.contacts.trusted = true // [Scene.Check] has checked the bodies, and prepare checks their state
 	return s, s.start(state)
 }
 
@@ -258,16 +260,16 @@ func (s *Simulation) start(from *State) error {
 	s.problem.Target, s.problem.Warm = []float64{}, []float64{}
 	s.problem.Resize(w, b, c)
 	s.bodies = make([]bodyState, w*b)
-	s.near, s.first = make([]bool, w*len(s.pairs)), make([]int32, w+1)
+	s.near, s.nearN, s.first = make([]int32, w*len(s.pairs)), make([]int32, w), make([]int32, w+1)
 	s.ids, s.old = make([]contactID, w*c), make([]contactID, w*c)
 	s.at, s.oldAt, s.impulse = make([]r3.Vec, w*c), make([]r3.Vec, w*c), make([]r3.Vec, w*c)
 	s.oldN = make([]int32, w)
 	options := batch.Options{Precision: batch.Double, CutOff: s.cutOff, HasCutOff: true,
 		Columns: manifoldColumns}
 	s.results = batch.NewResults(0, &options)
-	s.job = batch.Job{Library: s.scene.Bodies.Library(), Input: (*rowsOf)(s), Options: options}
+	s.job = batch.Job{Library: s.scene.Bodies.Library(), Input: &s.query, Options: options}
 	s.workers = make([]stepWorker, max(s.o.Solve.Workers, 1))
-	s.passPrepare, s.passAssemble, s.passFinish = s.prepare, s.assemble, s.finish
+	s.passPrepare, s.passRows, s.passAssemble, s.passFinish = s.prepare, s.fillRows, s.assemble, s.finish
 	return nil
 }
 
@@ -309,21 +311,8 @@ func (s *Simulation) Run(ctx context.Context, steps int, force []float64, after 
 	return nil
 }
 
-// rowsOf is the input of the pair solver.
-type rowsOf Simulation
-
-func (r *rowsOf) Len() int { return len(r.rows) }
-
-func (r *rowsOf) Row(i int, row *batch.Row) {
-	s := (*Simulation)(r)
-	at := &s.rows[i]
-	p := &s.pairs[at.pair]
-	row.ShapeA, row.ShapeB = p.shapeA, p.shapeB
-	row.PoseA, row.PoseB = s.partPose(at.world, p.a, p.partA), s.partPose(at.world, p.b, p.partB)
-}
-
-func (s *Simulation) partPose(world, body, part int32) geom.Pose {
-	pose := s.bodies[int(world)*len(s.scene.Body)+int(body)].pose
+func (s *Simulation) partPose(world int, body, part int32) geom.Pose {
+	pose := s.bodies[world*len(s.scene.Body)+int(body)].pose
 	return s.scene.Bodies.PartPose(s.scene.Body[body], int(part), pose)
 }
 
@@ -345,5 +334,5 @@ func (s *Simulation) parallel(ctx context.Context, f func(worker *stepWorker, wo
 
 // inParallel is a function of its own: what its closure refers to is on the heap.
 func (s *Simulation) inParallel(ctx context.Context, workers int, f func(worker *stepWorker, world int)) error {
-	return inParallel(ctx, workers, s.state.Worlds, func(k, w int) { f(&s.workers[k], w) })
+	return inParallel(ctx, workers, s.state.Worlds, worldChunk, func(k, w int) { f(&s.workers[k], w) })
 }

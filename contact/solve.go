@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
+
+	"clearance/contact/lanes"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -26,7 +29,16 @@ type Options struct {
 	Bound bool
 	// Workers is the number of goroutines. Zero: GOMAXPROCS.
 	Workers int
+	// SIMD is the variant of the sweeps of package lanes, one of [lanes.Supported], or [Off]. Empty: the best one, and
+	// Go where there is none, as in builds without cgo. Residuals and statuses mean the same.
+	SIMD string
 }
+
+// Off is the choice of Go alone, see Options.SIMD.
+const Off = "off"
+
+// simd are the variants of this machine, best first.
+var simd = lanes.Supported()
 
 func (o Options) withDefaults() (Options, error) {
 	switch {
@@ -36,6 +48,14 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("contact: tolerance %g; it is not negative and finite", o.Tolerance)
 	case !(o.Relaxation >= 0) || o.Relaxation >= 2:
 		return o, fmt.Errorf("contact: relaxation %g; it lies in (0, 2), and 0 stands for 1", o.Relaxation)
+	case o.SIMD != "" && o.SIMD != Off && !slices.Contains(simd, o.SIMD):
+		return o, fmt.Errorf("contact: SIMD variant %q; there are %v, and %s", o.SIMD, simd, Off)
+	}
+	if o.SIMD == "" {
+		o.SIMD = Off
+		if len(simd) > 0 {
+			o.SIMD = simd[0]
+		}
 	}
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-6
@@ -61,7 +81,8 @@ func limit(n, standard int) int {
 // Solver keeps the memory of solves. A Solver is used by one goroutine at a time.
 type Solver struct {
 	workers []*worldSolver
-	trusted bool // inertias were checked
+	groups  groups
+	trusted bool // the problems are made by a simulation, which checks what they are made from
 }
 
 // Solve solves the problem of every world and writes out, whose memory is kept if it suffices. Worlds are
@@ -83,37 +104,53 @@ func (s *Solver) Solve(ctx context.Context, p *Problem, o Options, out *Solution
 		return err
 	}
 	out.resize(p)
-	workers := max(1, min(o.Workers, p.Worlds))
+	s.groups.form(p, &o, out)
+	n := s.groups.len()
+	workers := max(1, min(o.Workers, n))
 	for len(s.workers) < workers {
 		s.workers = append(s.workers, new(worldSolver))
 	}
 	if workers == 1 {
-		for w := range p.Worlds {
-			if w%256 == 0 && ctx.Err() != nil {
+		for g := range n {
+			if g%16 == 0 && ctx.Err() != nil {
 				break
 			}
-			s.workers[0].solveWorld(p, w, &o, s.trusted, out)
+			s.workers[0].solveGroup(&s.groups, g, p, &o, s.trusted, out)
 		}
 		return ctx.Err()
 	}
 	shared := o // o itself stays on the stack
-	return s.solveWorlds(ctx, workers, p, &shared, out)
+	return s.solveGroups(ctx, workers, p, &shared, out)
 }
 
-// solveWorlds is a function of its own: what its closure refers to is on the heap.
-func (s *Solver) solveWorlds(ctx context.Context, workers int, p *Problem, o *Options, out *Solution) error {
-	return inParallel(ctx, workers, p.Worlds, func(k, w int) { s.workers[k].solveWorld(p, w, o, s.trusted, out) })
+// solveGroups is a function of its own: what its closure refers to is on the heap.
+func (s *Solver) solveGroups(ctx context.Context, workers int, p *Problem, o *Options, out *Solution) error {
+	return inParallel(ctx, workers, s.groups.len(), groupChunk, func(k, g int) {
+		s.workers[k].solveGroup(&s.groups, g, p, o, s.trusted, out)
+	})
 }
 
-// solveWorld solves world w and writes its columns.
-func (s *worldSolver) solveWorld(p *Problem, w int, o *Options, trusted bool, out *Solution) {
-	if p.checkWorld(w, !trusted) != nil {
-		out.invalid(p, w)
-		return
-	}
+// solveWorld solves world w, whose input was checked or is trusted, and writes its columns. If swept is true the
+// impulses in out are those of the sweeps of package lanes.
+func (s *worldSolver) solveWorld(p *Problem, w int, o *Options, trusted, swept bool, out *Solution) {
 	s.load(p, w)
-	s.solve(o)
+	s.sweeps, s.steps = 0, 0
+	if swept {
+		s.sweeps = int(out.Sweeps[w])
+		for i := range s.lambda {
+			s.lambda[i] = vecOf(out.Impulse[3*(w*p.Contacts+i):])
+		}
+	}
+	s.intoCones()
 	e := s.measure(o.Model, s.v, s.lambda)
+	if !(e.scaled() <= o.Tolerance) {
+		if trusted && p.CheckWorld(w) != nil { // not reached, unless the simulation lets something invalid pass
+			out.invalid(p, w)
+			return
+		}
+		s.solve(o, swept)
+		e = s.measure(o.Model, s.v, s.lambda)
+	}
 	out.Primal[w], out.Dual[w], out.Complementarity[w] = e.primal, e.dual, e.complementarity
 	out.Sweeps[w], out.Steps[w] = int32(s.sweeps), int32(s.steps)
 	out.Status[w] = Undecided
@@ -158,16 +195,16 @@ func (s *Solution) invalid(p *Problem, w int) {
 // sweepsPerCheck is the number of sweeps between two residuals.
 const sweepsPerCheck = 5
 
-// solve leaves the impulses of the least residual in lambda, with v = v_f + M⁻¹Jᵀλ.
-func (s *worldSolver) solve(o *Options) {
-	s.sweeps, s.steps = 0, 0
+// solve leaves the impulses of the least residual in lambda. swept: sweeps were made.
+func (s *worldSolver) solve(o *Options, swept bool) {
+	s.prepare()
 	s.bestError = math.Inf(1)
 	copy(s.best, s.lambda)
 	_, done := s.keep(o.Model, s.v, s.lambda, o.Tolerance)
 	if !done && o.Model == CCP {
 		s.setHeights()
 	}
-	for !done && s.sweeps < o.Sweeps {
+	for !done && !swept && s.sweeps < o.Sweeps {
 		for range min(sweepsPerCheck, o.Sweeps-s.sweeps) {
 			s.sweep(o.Model, o.Relaxation)
 			s.sweeps++
@@ -182,7 +219,12 @@ func (s *worldSolver) solve(o *Options) {
 		s.proximalNewton(o.Model, o.Tolerance, o.Steps)
 	}
 	copy(s.lambda, s.best)
-	for i := range s.lambda { // rounding, or a warm start, may leave an impulse outside its cone
+	s.intoCones()
+}
+
+// intoCones takes impulses into their cones, which rounding, or a warm start, may leave.
+func (s *worldSolver) intoCones() {
+	for i := range s.lambda {
 		if r := &s.rows[i]; coneDistance(s.lambda[i], r.mu) > 0 {
 			s.lambda[i] = r.intoCone(s.lambda[i])
 		}

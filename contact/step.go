@@ -32,6 +32,9 @@ func (s *Simulation) Step(ctx context.Context, force []float64) (err error) {
 		return err
 	}
 	s.listRows()
+	if err := s.parallel(ctx, s.passRows); err != nil {
+		return err
+	}
 	s.results.Resize(len(s.rows))
 	s.results.Reset()
 	s.job.Results = s.results
@@ -81,9 +84,16 @@ func (s *Simulation) prepare(_ *stepWorker, w int) {
 			st.Status[w] = StepInvalid
 		}
 	}
-	near := s.near[w*len(s.pairs) : (w+1)*len(s.pairs)]
-	for i := range near {
-		near[i] = st.Status[w] == Advanced && s.mayTouch(w, &s.pairs[i])
+	s.nearN[w] = 0
+	if st.Status[w] != Advanced {
+		return
+	}
+	near := s.near[w*len(s.pairs):]
+	for i := range s.pairs {
+		if s.mayTouch(w, &s.pairs[i]) {
+			near[s.nearN[w]] = int32(i)
+			s.nearN[w]++
+		}
 	}
 }
 
@@ -173,18 +183,32 @@ func taxicab(v r3.Vec) float64 { return math.Abs(v.X) + math.Abs(v.Y) + math.Abs
 // length is that of a vector of moderate numbers: without the care of math.Hypot, which takes several times as long.
 func length(v r3.Vec) float64 { return math.Sqrt(dotVec(v, v)) }
 
-// listRows lists the pairs that are near, world after world.
+// listRows makes room for the pairs that are near, world after world.
 func (s *Simulation) listRows() {
-	s.rows = s.rows[:0]
-	for w := range s.state.Worlds {
-		s.first[w] = int32(len(s.rows))
-		for i, near := range s.near[w*len(s.pairs) : (w+1)*len(s.pairs)] {
-			if near {
-				s.rows = append(s.rows, worldRow{int32(w), int32(i), s.maxGap(w, &s.pairs[i])})
-			}
-		}
+	n := 0
+	for w, near := range s.nearN {
+		s.first[w] = int32(n)
+		n += int(near)
 	}
-	s.first[s.state.Worlds] = int32(len(s.rows))
+	s.first[s.state.Worlds] = int32(n)
+	q := &s.query
+	resize(&s.rows, n)
+	resize(&q.ShapeA, n)
+	resize(&q.ShapeB, n)
+	resize(&q.PositionA, 3*n)
+	resize(&q.PositionB, 3*n)
+	resize(&q.RotationA, 4*n)
+	resize(&q.RotationB, 4*n)
+}
+
+// fillRows lists the near pairs of a world.
+func (s *Simulation) fillRows(_ *stepWorker, w int) {
+	for k, pair := range s.near[w*len(s.pairs):][:s.nearN[w]] {
+		i, p := int(s.first[w])+k, &s.pairs[pair]
+		s.rows[i] = worldRow{pair, s.maxGap(w, p)}
+		s.query.SetRow(i, &batch.Row{ShapeA: p.shapeA, ShapeB: p.shapeB, PoseA: s.partPose(w, p.a, p.partA),
+			PoseB: s.partPose(w, p.b, p.partB)})
+	}
 }
 
 // assemble builds the contacts of a world from the answers of its pairs.
@@ -208,7 +232,7 @@ func (s *Simulation) assemble(worker *stepWorker, w int) {
 		p := &s.pairs[row.pair]
 		n, a, b := s.results.Normal().F64, s.results.WitnessA().F64, s.results.WitnessB().F64
 		query := Pair{A: s.features[p.shapeA], B: s.features[p.shapeB],
-			PoseA: s.partPose(row.world, p.a, p.partA), PoseB: s.partPose(row.world, p.b, p.partB),
+			PoseA: s.partPose(w, p.a, p.partA), PoseB: s.partPose(w, p.b, p.partB),
 			Normal: vecOf(n[3*i:]), Distance: distance, Gap: gap, WitnessA: vecOf(a[3*i:]), WitnessB: vecOf(b[3*i:]),
 			MaxGap: row.maxGap}
 		worker.workspace.Build(&query, &worker.manifold)

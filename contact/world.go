@@ -3,6 +3,8 @@ package contact
 import (
 	"math"
 
+	"clearance/contact/lanes"
+
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -38,6 +40,8 @@ type worldSolver struct {
 	bestError           float64
 	sweeps, steps       int
 	newton              newtonState
+	group               [lanes.Width]int32
+	scratch             lanes.Scratch
 	escape              escapeState
 }
 
@@ -76,7 +80,6 @@ func (s *worldSolver) load(p *Problem, w int) {
 		if len(p.Warm) > 0 {
 			s.lambda[i] = vecOf(p.Warm[3*k:])
 		}
-		s.prepare(r)
 	}
 }
 
@@ -105,8 +108,14 @@ func (s *worldSolver) loadBodies(p *Problem, w int) {
 	s.inertia[b], s.invInertia[b], s.free[b] = sym3{}, sym3{}, twist{}
 }
 
-// prepare forms the block of G of a contact and the step sizes of the sweeps.
-func (s *worldSolver) prepare(r *row) {
+// prepare forms the block of G of every contact and the step sizes of the sweeps.
+func (s *worldSolver) prepare() {
+	for i := range s.rows {
+		s.prepareRow(&s.rows[i])
+	}
+}
+
+func (s *worldSolver) prepareRow(r *row) {
 	d := [3]r3.Vec{r.t1, r.t2, r.n}
 	for j := range d {
 		qa, qb := crossVec(r.ra, d[j]), crossVec(r.rb, d[j])

@@ -1,0 +1,29 @@
+#ifndef CONTACT_LANES_API_H
+#define CONTACT_LANES_API_H
+
+#include <stdint.h>
+
+// What is solved and how, without pointers, so that it may lie in the memory of the caller.
+typedef struct {
+    int32_t bodies, contacts; // of a world
+    int32_t worlds;           // of the group, 1 to 8
+    int32_t convex;           // 0: NCP, 1: CCP
+    int32_t sweeps;           // at most
+    double tolerance, relaxation;
+} lanes_options;
+
+// The columns are those of Problem in doc.go; world holds the indices of the worlds of the group. The scratch memory has
+// lanes_scratch bytes for so many bodies and contacts and is aligned to 32.
+#define LANES_SWEEP(name)                                                                                              \
+    void name(const lanes_options *o, const int32_t *world, const double *mass, const double *inertia,                 \
+              const double *velocity, const int32_t *count, const int32_t *body_a, const int32_t *body_b,              \
+              const double *arm_a, const double *arm_b, const double *frame, const double *friction,                   \
+              const double *target, const double *warm, double *impulse, int32_t *sweeps, void *scratch)
+
+typedef LANES_SWEEP((*lanes_sweep_function));
+LANES_SWEEP(lanes_sweep_avx2);
+LANES_SWEEP(lanes_sweep_portable);
+
+int64_t lanes_scratch(int32_t bodies, int32_t contacts);
+
+#endif

@@ -1,0 +1,34 @@
+// Package lanes solves contact problems of worlds of rigid bodies in C: sweeps of projected Gauss-Seidel with a world in
+// each SIMD lane. It is the fast half of package contact, which measures every answer anew in float64 and solves what
+// this package leaves.
+//
+// The sweeps of [Sweep] are in float32 and start from relative velocities that are formed in float64; residuals are in
+// float64. The impulses of a world depend on its own problem alone, not on the other worlds of a group or its lane. They
+// have other bits on processors with another variant. Contacts may have no compliance.
+//
+// A call belongs to one goroutine, and so does its [Scratch]. There is no error: input is checked by the caller. Without
+// cgo [Supported] is empty, and nothing else may be called.
+package lanes
+
+// Width is the number of worlds of a group.
+const Width = 8
+
+// Problem is columns of W worlds of B bodies and C contacts, as in contact.Problem. None is empty.
+type Problem struct {
+	Bodies, Contacts int
+
+	Mass, Inertia, Velocity []float64 // [W,B], [W,B,6], [W,B,6]
+	Count, BodyA, BodyB     []int32   // [W], [W,C], [W,C]
+	ArmA, ArmB, Frame       []float64 // [W,C,3], [W,C,3], [W,C,3,3]
+	Friction, Target, Warm  []float64 // [W,C], [W,C], [W,C,3]
+	Impulse                 []float64 // [W,C,3] the answer; rows from Count on are not written
+	Sweeps                  []int32   // [W] that were made
+}
+
+// Options of a call.
+type Options struct {
+	Convex     bool    // the CCP in place of the NCP
+	Tolerance  float64 // of ε_d, and of ε_p and ε_c divided by max(1, |λ|)
+	Sweeps     int     // at most; a residual follows each fifth and the last
+	Relaxation float64 // ω, in (0, 2)
+}

@@ -1,0 +1,82 @@
+//go:build cgo
+
+package lanes
+
+/*
+#cgo CFLAGS: -O3 -std=gnu11 -Wall -Wno-psabi
+#cgo LDFLAGS: -lm
+#include "api.h"
+
+static void call_sweep(lanes_sweep_function sweep, const lanes_options *o, const int32_t *world, const double *mass,
+                       const double *inertia, const double *velocity, const int32_t *count, const int32_t *body_a,
+                       const int32_t *body_b, const double *arm_a, const double *arm_b, const double *frame,
+                       const double *friction, const double *target, const double *warm, double *impulse,
+                       int32_t *sweeps, void *scratch) {
+    sweep(o, world, mass, inertia, velocity, count, body_a, body_b, arm_a, arm_b, frame, friction, target, warm,
+          impulse, sweeps, scratch);
+}
+*/
+import "C"
+
+import "unsafe"
+
+// variant is one way in which the kernels are compiled.
+type variant struct {
+	name      string
+	supported bool // by this machine
+	sweep     C.lanes_sweep_function
+}
+
+// Supported returns the variants that this machine can run, best first.
+func Supported() (names []string) {
+	for i := range variants {
+		if variants[i].supported {
+			names = append(names, variants[i].name)
+		}
+	}
+	return names
+}
+
+// Scratch is the memory of a call. The zero value is ready.
+type Scratch struct {
+	memory  []byte
+	aligned unsafe.Pointer
+	options C.lanes_options
+}
+
+// alignment is that of vectors.
+const alignment = 32
+
+func (s *Scratch) reserve(bodies, contacts int) {
+	n := int(C.lanes_scratch(C.int32_t(bodies), C.int32_t(contacts))) + alignment
+	if len(s.memory) >= n {
+		return
+	}
+	s.memory = make([]byte, n)
+	p := unsafe.Pointer(&s.memory[0])
+	s.aligned = unsafe.Add(p, -uintptr(p)&(alignment-1))
+}
+
+// Sweep solves a group of worlds, 1 to [Width] indices, by sweeps from the warm start. It writes the impulses of the
+// least residual of each, and the number of its sweeps: a world whose residual is within the tolerance takes no more.
+// The variant is one of [Supported].
+func Sweep(variant string, p *Problem, worlds []int32, o *Options, s *Scratch) {
+	s.reserve(p.Bodies, p.Contacts)
+	s.options = C.lanes_options{bodies: C.int32_t(p.Bodies), contacts: C.int32_t(p.Contacts),
+		worlds: C.int32_t(len(worlds)), sweeps: C.int32_t(o.Sweeps), tolerance: C.double(o.Tolerance),
+		relaxation: C.double(o.Relaxation)}
+	if o.Convex {
+		s.options.convex = 1
+	}
+	k := 0
+	for variants[k].name != variant {
+		k++
+	}
+	C.call_sweep(variants[k].sweep, &s.options, (*C.int32_t)(&worlds[0]), reals(p.Mass), reals(p.Inertia), reals(p.Velocity),
+		(*C.int32_t)(&p.Count[0]), (*C.int32_t)(&p.BodyA[0]), (*C.int32_t)(&p.BodyB[0]), reals(p.ArmA), reals(p.ArmB),
+		reals(p.Frame), reals(p.Friction), reals(p.Target), reals(p.Warm), reals(p.Impulse),
+		(*C.int32_t)(&p.Sweeps[0]), s.aligned)
+}
+
+// reals is NULL for a column that is absent.
+func reals(x []float64) *C.double { return (*C.double)(unsafe.SliceData(x)) }

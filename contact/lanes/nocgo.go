@@ -1,0 +1,12 @@
+//go:build !cgo
+
+package lanes
+
+// Supported returns no variants: without cgo there are no kernels.
+func Supported() []string { return nil }
+
+// Scratch is the memory of a call.
+type Scratch struct{}
+
+// Sweep must not be called.
+func Sweep(string, *Problem, []int32, *Options, *Scratch) { panic("lanes: none without cgo") }

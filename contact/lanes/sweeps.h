@@ -1,0 +1,421 @@
+// Sweeps of projected Gauss-Seidel in velocity space with a world in each lane. The including file defines SWEEP, the
+// name of the function, and LANES_AVX2 where it is compiled for AVX2.
+//
+// A slot is a pair of bodies and the number of a contact of this pair. The slots of a group are the union of those of its
+// worlds, ordered by bodies, so that both bodies are the same in all lanes and their velocities are plain loads. Where a
+// world lacks the contact of a slot, its lane has axes of length zero: the impulse remains zero and moves nothing. The
+// contacts of a world have the same order in every union, so that its impulses do not depend on the other worlds.
+//
+// A block of sweeps changes velocities by dv, in float32, and knows c at its begin, formed in float64 from the impulses
+// alone and rounded. So the error of a block is relative to the changes within it, not to the velocities.
+
+#include "api.h"
+#include "vectors.h"
+
+#define W 8          // worlds
+#define BLOCK 5      // sweeps between two residuals
+#define HALVES 2     // of a group, in float64
+#define LANES_OF_D 4 // of a half
+
+typedef double wide[W] __attribute__((aligned(32)));
+typedef float slim[W] __attribute__((aligned(32)));
+
+// Entry BODIES of the arrays is the world, which does not move.
+typedef struct {
+    wide v_free[6], v[6]; // linear, angular; v = v_free + M⁻¹Jᵀλ
+    wide inverse_mass, inverse_inertia[6];
+    slim dv[6], inverse_mass32, inverse_inertia32[6];
+    int moves; // in any lane
+} body;
+
+typedef struct {
+    int32_t a, b;
+    int32_t source[W]; // contact of each world, -1 for none
+    wide axis[3][3];   // t1, t2, n
+    wide arm_a[3], arm_b[3];
+    wide bias, friction;
+    wide lambda[3], best[3];
+    slim axis32[3][3], arm_a32[3], arm_b32[3], friction32;
+    slim c[3], lambda32[3];
+    slim step_n, step_t; // of the CCP both are that of all axes
+    slim g_xn, g_yn;
+} slot;
+
+// A contact of a world in the order of slots.
+typedef struct {
+    uint64_t key;
+    int32_t contact;
+} entry;
+
+typedef struct {
+    const lanes_options *o;
+    body *bodies;
+    slot *slots;
+    entry *entries; // [W, contacts]
+    int32_t n;      // slots
+} group;
+
+INLINE vf f(const slim p) { return *(const vf *)p; }
+INLINE vd d(const wide p, int half) { return *(const vd *)(p + LANES_OF_D * half); }
+INLINE void put_f(slim p, vf x) { *(vf *)p = x; }
+INLINE void put_d(wide p, int half, vd x) { *(vd *)(p + LANES_OF_D * half) = x; }
+
+#define CROSS(T, out, x, y)                                                                                            \
+    T out[3] = {x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]}
+#define SYMMETRIC(T, out, m, x)                                                                                        \
+    T out[3] = {m[0] * x[0] + m[3] * x[1] + m[4] * x[2], m[3] * x[0] + m[1] * x[1] + m[5] * x[2],                      \
+                m[4] * x[0] + m[5] * x[1] + m[2] * x[2]}
+#define DOT(x, y) (x[0] * y[0] + x[1] * y[1] + x[2] * y[2])
+
+// Bodies are ordered by the larger index, then the smaller one, then by which of them is A; -1 is the world.
+static uint64_t key_of(int32_t a, int32_t b) {
+    uint64_t hi = (uint64_t)((a > b ? a : b) + 1), lo = (uint64_t)((a > b ? b : a) + 1);
+    return hi << 32 | lo << 1 | (a > b);
+}
+
+static void load_bodies(group *g, const int32_t *world, const double *mass, const double *inertia,
+                        const double *velocity) {
+    int n = g->o->bodies;
+    memset(g->bodies, 0, (size_t)(n + 1) * sizeof *g->bodies);
+    for (int b = 0; b < n; b++) {
+        body *to = &g->bodies[b];
+        for (int l = 0; l < g->o->worlds; l++) {
+            int64_t k = (int64_t)world[l] * n + b;
+            for (int i = 0; i < 6; i++) to->v_free[i][l] = velocity[6 * k + i];
+            double m = mass[k];
+            if (m - m != 0) continue; // infinite
+            to->moves = 1;
+            to->inverse_mass[l] = 1 / m;
+            const double *s = inertia + 6 * k;
+            double xx = s[1] * s[2] - s[5] * s[5], xy = s[4] * s[5] - s[3] * s[2], xz = s[3] * s[5] - s[1] * s[4];
+            double r = 1 / (s[0] * xx + s[3] * xy + s[4] * xz);
+            to->inverse_inertia[0][l] = xx * r;
+            to->inverse_inertia[1][l] = (s[0] * s[2] - s[4] * s[4]) * r;
+            to->inverse_inertia[2][l] = (s[0] * s[1] - s[3] * s[3]) * r;
+            to->inverse_inertia[3][l] = xy * r;
+            to->inverse_inertia[4][l] = xz * r;
+            to->inverse_inertia[5][l] = (s[3] * s[4] - s[0] * s[5]) * r;
+        }
+        for (int h = 0; h < HALVES; h++) {
+            narrow(to->inverse_mass32 + LANES_OF_D * h, d(to->inverse_mass, h));
+            for (int i = 0; i < 6; i++)
+                narrow(to->inverse_inertia32[i] + LANES_OF_D * h, d(to->inverse_inertia[i], h));
+        }
+    }
+}
+
+// list orders the contacts of each world by their bodies.
+static void list(group *g, const int32_t *world, const int32_t *count, const int32_t *body_a, const int32_t *body_b) {
+    int contacts = g->o->contacts;
+    for (int l = 0; l < g->o->worlds; l++) {
+        entry *e = g->entries + (int64_t)l * contacts;
+        int64_t first = (int64_t)world[l] * contacts;
+        for (int i = 0; i < count[world[l]]; i++) {
+            entry x = {key_of(body_a[first + i], body_b[first + i]), i};
+            int k = i;
+            for (; k > 0 && e[k - 1].key > x.key; k--) e[k] = e[k - 1];
+            e[k] = x;
+        }
+    }
+}
+
+static void load_contact(slot *s, int l, int64_t k, const double *arm_a, const double *arm_b, const double *frame,
+                         const double *friction, const double *target, const double *warm, int world_is_a,
+                         int world_is_b) {
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) s->axis[i][j][l] = frame[9 * k + 3 * i + j];
+        s->arm_a[i][l] = world_is_a ? 0 : arm_a[3 * k + i];
+        s->arm_b[i][l] = world_is_b ? 0 : arm_b[3 * k + i];
+        s->lambda[i][l] = warm ? warm[3 * k + i] : 0;
+    }
+    s->friction[l] = friction[k];
+    s->bias[l] = target ? -target[k] : 0;
+}
+
+static void load_contacts(group *g, const int32_t *world, const int32_t *count, const int32_t *body_a,
+                          const int32_t *body_b, const double *arm_a, const double *arm_b, const double *frame,
+                          const double *friction, const double *target, const double *warm) {
+    int contacts = g->o->contacts, bodies = g->o->bodies;
+    int at[W] = {0};
+    for (g->n = 0;; g->n++) {
+        uint64_t least = UINT64_MAX;
+        int first = 0;
+        for (int l = 0; l < g->o->worlds; l++) {
+            if (at[l] < count[world[l]]) {
+                uint64_t key = g->entries[(int64_t)l * contacts + at[l]].key;
+                if (key < least) least = key, first = l;
+            }
+        }
+        if (least == UINT64_MAX) return;
+        slot *s = &g->slots[g->n];
+        memset(s->axis, 0, (char *)s->axis32 - (char *)s->axis);
+        int64_t k = (int64_t)world[first] * contacts + g->entries[(int64_t)first * contacts + at[first]].contact;
+        s->a = body_a[k] < 0 ? bodies : body_a[k];
+        s->b = body_b[k] < 0 ? bodies : body_b[k];
+        for (int l = 0; l < W; l++) {
+            s->source[l] = -1;
+            if (l >= g->o->worlds || at[l] >= count[world[l]]) continue;
+            entry *e = &g->entries[(int64_t)l * contacts + at[l]];
+            if (e->key != least) continue;
+            at[l]++;
+            s->source[l] = e->contact;
+            load_contact(s, l, (int64_t)world[l] * contacts + e->contact, arm_a, arm_b, frame, friction, target, warm,
+                         s->a == bodies, s->b == bodies);
+        }
+        for (int h = 0; h < HALVES; h++) {
+            int o = LANES_OF_D * h;
+            for (int i = 0; i < 3; i++) {
+                for (int j = 0; j < 3; j++) narrow(s->axis32[i][j] + o, d(s->axis[i][j], h));
+                narrow(s->arm_a32[i] + o, d(s->arm_a[i], h));
+                narrow(s->arm_b32[i] + o, d(s->arm_b[i], h));
+                narrow(s->lambda32[i] + o, d(s->lambda[i], h));
+            }
+            narrow(s->friction32 + o, d(s->friction, h));
+        }
+    }
+}
+
+// inverse_of is 1/x, and 0 where x is 0.
+INLINE vf inverse_of(vf x) { return choose_f(x > 0, 1 / x, set_f(0)); }
+
+// largest bounds the largest eigenvalue of G from above, by at most 15 %: (tr(Gτ)⁸)^(1/8)/τ, τ = 1/tr G, and an
+// allowance for rounding.
+INLINE vf largest(vf g[3][3]) {
+    vf trace = g[0][0] + g[1][1] + g[2][2], scale = inverse_of(trace);
+    vf x[6] = {g[0][0] * scale, g[1][1] * scale, g[2][2] * scale, g[0][1] * scale, g[0][2] * scale, g[1][2] * scale};
+    for (int k = 0; k < 3; k++) { // the squares of symmetric matrices
+        vf y[6] = {x[0] * x[0] + x[3] * x[3] + x[4] * x[4], x[3] * x[3] + x[1] * x[1] + x[5] * x[5],
+                   x[4] * x[4] + x[5] * x[5] + x[2] * x[2], x[0] * x[3] + x[3] * x[1] + x[4] * x[5],
+                   x[0] * x[4] + x[3] * x[5] + x[4] * x[2], x[3] * x[4] + x[1] * x[5] + x[5] * x[2]};
+        memcpy(x, y, sizeof x);
+    }
+    return 1.00001f * trace * sqrt_f(sqrt_f(sqrt_f(x[0] + x[1] + x[2])));
+}
+
+// prepare forms the block of G of every slot and the step sizes.
+static void prepare(group *g) {
+    vf relaxation = set_f((float)g->o->relaxation);
+    for (int s = 0; s < g->n; s++) {
+        slot *c = &g->slots[s];
+        body *a = &g->bodies[c->a], *b = &g->bodies[c->b];
+        vf block[3][3], ma = f(a->inverse_mass32), mb = f(b->inverse_mass32);
+        vf ra[3], rb[3], ia[6], ib[6], axis[3][3], qa[3][3], qb[3][3];
+        for (int i = 0; i < 3; i++) ra[i] = f(c->arm_a32[i]), rb[i] = f(c->arm_b32[i]);
+        for (int i = 0; i < 6; i++) ia[i] = f(a->inverse_inertia32[i]), ib[i] = f(b->inverse_inertia32[i]);
+        for (int i = 0; i < 3; i++) {
+            for (int j = 0; j < 3; j++) axis[i][j] = f(c->axis32[i][j]);
+            CROSS(vf, x, ra, axis[i]);
+            CROSS(vf, y, rb, axis[i]);
+            memcpy(qa[i], x, sizeof x);
+            memcpy(qb[i], y, sizeof y);
+            SYMMETRIC(vf, ka, ia, x);
+            SYMMETRIC(vf, kb, ib, y);
+            for (int j = 0; j <= i; j++) {
+                vf sum = DOT(qa[j], ka) + DOT(qb[j], kb) + (ma + mb) * DOT(axis[i], axis[j]);
+                block[i][j] = block[j][i] = sum;
+            }
+        }
+        if (g->o->convex) {
+            vf step = relaxation * inverse_of(largest(block));
+            put_f(c->step_n, step);
+            put_f(c->step_t, step);
+            continue;
+        }
+        vf half = 0.5f * (block[0][0] - block[1][1]);
+        vf most = 0.5f * (block[0][0] + block[1][1]) + sqrt_f(half * half + block[0][1] * block[0][1]);
+        put_f(c->step_n, relaxation * inverse_of(block[2][2]));
+        put_f(c->step_t, relaxation * inverse_of(most));
+        put_f(c->g_xn, block[0][2]);
+        put_f(c->g_yn, block[1][2]);
+    }
+}
+
+// form sets v = v_free + M⁻¹Jᵀλ.
+static void form(group *g, int h) {
+    for (int k = 0; k <= g->o->bodies; k++)
+        for (int i = 0; i < 6; i++) put_d(g->bodies[k].v[i], h, d(g->bodies[k].v_free[i], h));
+    for (int s = 0; s < g->n; s++) {
+        slot *c = &g->slots[s];
+        vd p[3], lx = d(c->lambda[0], h), ly = d(c->lambda[1], h), ln = d(c->lambda[2], h);
+        for (int i = 0; i < 3; i++) p[i] = d(c->axis[0][i], h) * lx + d(c->axis[1][i], h) * ly + d(c->axis[2][i], h) * ln;
+        for (int side = 0; side < 2; side++) {
+            body *to = &g->bodies[side ? c->b : c->a];
+            if (!to->moves) continue;
+            wide *arm = side ? c->arm_b : c->arm_a;
+            vd sign = set_d(side ? 1 : -1), m = d(to->inverse_mass, h) * sign, r[3], inertia[6];
+            for (int i = 0; i < 3; i++) r[i] = d(arm[i], h) * sign;
+            for (int i = 0; i < 6; i++) inertia[i] = d(to->inverse_inertia[i], h);
+            CROSS(vd, q, r, p);
+            SYMMETRIC(vd, k, inertia, q);
+            for (int i = 0; i < 3; i++) {
+                put_d(to->v[i], h, d(to->v[i], h) + m * p[i]);
+                put_d(to->v[3 + i], h, d(to->v[3 + i], h) + k[i]);
+            }
+        }
+    }
+}
+
+// measure forms v and c of the impulses and returns the number that the tolerance limits: the largest of ε_d,
+// ε_p/max(1, |λ|) and ε_c/max(1, |λ|).
+static vd measure(group *g, int h) {
+    form(g, h);
+    vd zero = set_d(0), one = set_d(1), dual = zero, primal = zero, complementarity = zero, most = one;
+    for (int s = 0; s < g->n; s++) {
+        slot *k = &g->slots[s];
+        body *a = &g->bodies[k->a], *b = &g->bodies[k->b];
+        vd ra[3], rb[3], wa[3], wb[3], u[3], c[3], l[3], mu = d(k->friction, h);
+        for (int i = 0; i < 3; i++) {
+            ra[i] = d(k->arm_a[i], h), rb[i] = d(k->arm_b[i], h), l[i] = d(k->lambda[i], h);
+            wa[i] = d(a->v[3 + i], h), wb[i] = d(b->v[3 + i], h);
+        }
+        CROSS(vd, xa, wa, ra);
+        CROSS(vd, xb, wb, rb);
+        for (int i = 0; i < 3; i++) u[i] = d(b->v[i], h) + xb[i] - d(a->v[i], h) - xa[i];
+        for (int i = 0; i < 3; i++)
+            c[i] = d(k->axis[i][0], h) * u[0] + d(k->axis[i][1], h) * u[1] + d(k->axis[i][2], h) * u[2];
+        c[2] += d(k->bias, h);
+        for (int i = 0; i < 3; i++) narrow(k->c[i] + LANES_OF_D * h, c[i]);
+        vd slip = sqrt_d(c[0] * c[0] + c[1] * c[1]), force = sqrt_d(l[0] * l[0] + l[1] * l[1]);
+        if (!g->o->convex) c[2] += mu * slip;
+        vd steep = 1 / sqrt_d(1 + mu * mu);
+        vd e = choose_d(slip <= -mu * c[2], sqrt_d(slip * slip + c[2] * c[2]), (mu * slip - c[2]) * steep);
+        dual = max_nan(dual, choose_d(c[2] >= mu * slip, zero, e));
+        e = choose_d(mu * force <= -l[2], sqrt_d(force * force + l[2] * l[2]), (force - mu * l[2]) * steep);
+        primal = max_nan(primal, choose_d(force <= mu * l[2], zero, e));
+        complementarity = max_nan(complementarity, abs_d(DOT(l, c)));
+        for (int i = 0; i < 3; i++) most = max_nan(most, abs_d(l[i]));
+    }
+    return max_nan(dual, max_nan(primal / most, complementarity / most));
+}
+
+// sweep updates the impulses of every slot, and dv with them.
+//
+// NCP [AGIMUS2023, Contacts, Alg. 5] with the tangential step 1/λ_max(G_TT); CCP [Alg. 2] with a step of all axes.
+INLINE void sweep(group *g, int convex) {
+    vf zero = set_f(0), tiny = set_f(1e-30f);
+    for (int s = 0; s < g->n; s++) {
+        slot *k = &g->slots[s];
+        body *a = &g->bodies[k->a], *b = &g->bodies[k->b];
+        vf ra[3], rb[3], axis[3][3], u[3] = {zero, zero, zero}, c[3], l[3], mu = f(k->friction32);
+        for (int i = 0; i < 3; i++) {
+            for (int j = 0; j < 3; j++) axis[i][j] = f(k->axis32[i][j]);
+            ra[i] = f(k->arm_a32[i]), rb[i] = f(k->arm_b32[i]), l[i] = f(k->lambda32[i]);
+        }
+        if (b->moves) {
+            vf w[3] = {f(b->dv[3]), f(b->dv[4]), f(b->dv[5])};
+            CROSS(vf, x, w, rb);
+            for (int i = 0; i < 3; i++) u[i] = f(b->dv[i]) + x[i];
+        }
+        if (a->moves) {
+            vf w[3] = {f(a->dv[3]), f(a->dv[4]), f(a->dv[5])};
+            CROSS(vf, x, w, ra);
+            for (int i = 0; i < 3; i++) u[i] -= f(a->dv[i]) + x[i];
+        }
+        for (int i = 0; i < 3; i++) c[i] = f(k->c[i]) + DOT(axis[i], u);
+        vf step_n = f(k->step_n), step_t = f(k->step_t), next[3];
+        next[2] = l[2] - c[2] * step_n;
+        if (convex) {
+            next[0] = l[0] - c[0] * step_t;
+            next[1] = l[1] - c[1] * step_t;
+            vf t = sqrt_f(max_f(next[0] * next[0] + next[1] * next[1], tiny));
+            vf edge = max_f((mu * t + next[2]) / (1 + mu * mu), zero), k2 = mu * edge / t;
+            vfm in = t <= mu * next[2];
+            for (int i = 0; i < 2; i++) next[i] = choose_f(in, next[i], next[i] * k2);
+            next[2] = choose_f(in, next[2], edge);
+        } else {
+            next[2] = max_f(next[2], zero);
+            vf dn = next[2] - l[2], radius = mu * next[2];
+            next[0] = l[0] - (c[0] + f(k->g_xn) * dn) * step_t;
+            next[1] = l[1] - (c[1] + f(k->g_yn) * dn) * step_t;
+            vf square = next[0] * next[0] + next[1] * next[1];
+            vf shrink = choose_f(square > radius * radius, radius / sqrt_f(max_f(square, tiny)), set_f(1));
+            next[0] *= shrink;
+            next[1] *= shrink;
+        }
+        vf p[3] = {zero, zero, zero};
+        for (int i = 0; i < 3; i++) {
+            vf step = next[i] - l[i];
+            put_f(k->lambda32[i], next[i]);
+            for (int j = 0; j < 3; j++) p[j] += axis[i][j] * step;
+        }
+        if (b->moves) {
+            vf m = f(b->inverse_mass32), inertia[6];
+            for (int i = 0; i < 6; i++) inertia[i] = f(b->inverse_inertia32[i]);
+            CROSS(vf, q, rb, p);
+            SYMMETRIC(vf, w, inertia, q);
+            for (int i = 0; i < 3; i++) {
+                put_f(b->dv[i], f(b->dv[i]) + m * p[i]);
+                put_f(b->dv[3 + i], f(b->dv[3 + i]) + w[i]);
+            }
+        }
+        if (a->moves) {
+            vf m = f(a->inverse_mass32), inertia[6];
+            for (int i = 0; i < 6; i++) inertia[i] = f(a->inverse_inertia32[i]);
+            CROSS(vf, q, ra, p);
+            SYMMETRIC(vf, w, inertia, q);
+            for (int i = 0; i < 3; i++) {
+                put_f(a->dv[i], f(a->dv[i]) - m * p[i]);
+                put_f(a->dv[3 + i], f(a->dv[3 + i]) - w[i]);
+            }
+        }
+    }
+}
+
+// keep measures the impulses and keeps those of the least residual. It returns whether a world is above the tolerance.
+static int keep(group *g, double best[W], int32_t made[W], int sweeps) {
+    int open = 0;
+    for (int h = 0; h < HALVES; h++) {
+        if (LANES_OF_D * h >= g->o->worlds) break;
+        vd e = measure(g, h), better = set_d(0);
+        int any = 0;
+        for (int i = 0; i < LANES_OF_D; i++) {
+            int l = LANES_OF_D * h + i;
+            if (l >= g->o->worlds || best[l] <= g->o->tolerance) continue; // keeps what it has
+            made[l] = sweeps;
+            if (e[i] < best[l]) best[l] = e[i], better[i] = 1, any = 1;
+            open |= !(best[l] <= g->o->tolerance);
+        }
+        if (!any) continue;
+        vdm choice = better > 0;
+        for (int s = 0; s < g->n; s++) {
+            slot *k = &g->slots[s];
+            for (int i = 0; i < 3; i++)
+                put_d(k->best[i], h, choose_d(choice, d(k->lambda[i], h), d(k->best[i], h)));
+        }
+    }
+    return open;
+}
+
+LANES_SWEEP(SWEEP) {
+    group g = {.o = o, .bodies = scratch};
+    g.slots = (slot *)(g.bodies + o->bodies + 1);
+    g.entries = (entry *)(g.slots + (int64_t)W * o->contacts);
+    load_bodies(&g, world, mass, inertia, velocity);
+    list(&g, world, count, body_a, body_b);
+    load_contacts(&g, world, count, body_a, body_b, arm_a, arm_b, frame, friction, target, warm);
+    double best[W];
+    int32_t made[W] = {0};
+    for (int l = 0; l < W; l++) best[l] = __builtin_inf();
+    int open = keep(&g, best, made, 0);
+    if (open) prepare(&g);
+    for (int k = 0; open && k < o->sweeps;) {
+        for (int b = 0; b < o->bodies; b++) memset(g.bodies[b].dv, 0, sizeof g.bodies[b].dv);
+        for (int end = k + BLOCK < o->sweeps ? k + BLOCK : o->sweeps; k < end; k++) {
+            if (o->convex)
+                sweep(&g, 1);
+            else
+                sweep(&g, 0);
+        }
+        for (int s = 0; s < g.n; s++)
+            for (int i = 0; i < 3; i++)
+                for (int h = 0; h < HALVES; h++)
+                    put_d(g.slots[s].lambda[i], h, widen(g.slots[s].lambda32[i] + LANES_OF_D * h));
+        open = keep(&g, best, made, k);
+    }
+    for (int s = 0; s < g.n; s++)
+        for (int l = 0; l < o->worlds; l++)
+            if (g.slots[s].source[l] >= 0)
+                for (int i = 0; i < 3; i++) // and 0 in place of -0, whose sign may depend on other worlds
+                    impulse[3 * ((int64_t)world[l] * o->contacts + g.slots[s].source[l]) + i] = g.slots[s].best[i][l] + 0.0;
+    for (int l = 0; l < o->worlds; l++) sweeps[world[l]] = made[l];
+}

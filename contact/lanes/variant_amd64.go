@@ -1,0 +1,14 @@
+//go:build cgo
+
+package lanes
+
+// #include "api.h"
+import "C"
+
+import "github.com/klauspost/cpuid/v2"
+
+// variants are those of this processor architecture, best first.
+var variants = []variant{
+	{"avx2", cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3), C.lanes_sweep_function(C.lanes_sweep_avx2)},
+	{"portable", true, C.lanes_sweep_function(C.lanes_sweep_portable)},
+}

@@ -1,0 +1,107 @@
+package contact_test
+
+import (
+	"slices"
+	"testing"
+
+	"clearance/contact"
+	"clearance/contact/lanes"
+	"clearance/contact/scenes"
+)
+
+// sweepsAlone are options without Newton's method, which would mend what sweeps do wrong.
+func sweepsAlone(model contact.Model, variant string) contact.Options {
+	return contact.Options{Model: model, Sweeps: 300, Steps: -1, SIMD: variant}
+}
+
+// sweep solves a problem by sweeps alone, which leave some worlds undecided.
+func sweep(t *testing.T, p *contact.Problem, o contact.Options) *contact.Solution {
+	t.Helper()
+	var s contact.Solution
+	if err := contact.Solve(t.Context(), p, o, &s); err != nil {
+		t.Fatal(err)
+	}
+	return &s
+}
+
+// TestSweepsInLanes: every variant solves what the sweeps in float64 in Go solve, with about as many sweeps, and finds
+// the same velocities where the problem has one answer.
+func TestSweepsInLanes(t *testing.T) {
+	for _, variant := range lanes.Supported() {
+		for _, model := range []contact.Model{contact.NCP, contact.CCP} {
+			for _, kind := range []string{"stick", "slide", "spin", "tip", "stack4", "random", "graph"} {
+				p := scenes.Pack(worldsOf(t, kind, 37, 3))
+				p.Compliance = nil
+				want, got := sweep(t, p, sweepsAlone(model, contact.Off)), sweep(t, p, sweepsAlone(model, variant))
+				solved, sweeps, more := 0, 0, 0
+				for w := range p.Worlds {
+					if got.Status[w] == contact.Solved {
+						solved++
+					}
+					if want.Status[w] == contact.Solved {
+						solved--
+					}
+					sweeps += int(want.Sweeps[w])
+					more += int(got.Sweeps[w] - want.Sweeps[w])
+				}
+				e := distance(got.Velocity, want.Velocity)
+				t.Logf("%s %v %s: velocities differ by %.1e, solved %+d, sweeps %d %+d", variant, model, kind, e, solved,
+					sweeps, more)
+				if solved < -1 || 10*more > sweeps+100 {
+					t.Errorf("%s %v %s: %+d worlds solved, %+d sweeps in place of %d", variant, model, kind, solved,
+						more, sweeps)
+				}
+				if kind == "slide" && !(e <= 1e-5) { // the velocity is unique
+					t.Errorf("%s %v %s: velocities differ by %g m/s", variant, model, kind, e)
+				}
+			}
+		}
+	}
+}
+
+// TestLanesAreIndependent: a world has the same bits alone and in groups with others, whatever pairs these have, which
+// lane it is in, and which of them are invalid or left to Go.
+func TestLanesAreIndependent(t *testing.T) {
+	var worlds []scenes.World
+	for _, kind := range []string{"graph", "stack4", "slide", "random", "stick", "graph"} {
+		worlds = append(worlds, worldsOf(t, kind, 9, uint64(len(worlds)))...)
+	}
+	for i := range worlds {
+		if i%7 == 3 {
+			worlds[i].Contacts = slices.Clone(worlds[i].Contacts)
+			worlds[i].Contacts[0].Friction = -1
+		}
+	}
+	all := scenes.Pack(worlds)
+	for _, variant := range lanes.Supported() {
+		for _, model := range []contact.Model{contact.NCP, contact.CCP} {
+			o := sweepsAlone(model, variant)
+			o.Sweeps = 12
+			want := sweep(t, all, o)
+			n, m := 3*all.Contacts, 6*all.Bodies
+			for w := range worlds {
+				if want.Status[w] == contact.Invalid {
+					if w%7 != 3 {
+						t.Fatalf("world %d is invalid", w)
+					}
+					continue
+				}
+				p := scenes.Pack(worlds[w : w+1])
+				got := sweep(t, p, o)
+				if !slices.Equal(got.Impulse, want.Impulse[w*n:w*n+len(got.Impulse)]) ||
+					!slices.Equal(got.Velocity, want.Velocity[w*m:w*m+len(got.Velocity)]) ||
+					got.Sweeps[0] != want.Sweeps[w] || got.Status[0] != want.Status[w] {
+					t.Fatalf("%s %v: world %d has other bits alone", variant, model, w)
+				}
+			}
+		}
+	}
+}
+
+// TestSIMDIsRefused: a variant that this machine lacks is an error.
+func TestSIMDIsRefused(t *testing.T) {
+	p, out := scenes.Pack(worldsOf(t, "slide", 1, 1)), contact.Solution{}
+	if err := contact.Solve(t.Context(), p, contact.Options{SIMD: "avx1024"}, &out); err == nil {
+		t.Error("an unknown variant was taken")
+	}
+}
