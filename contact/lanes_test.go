@@ -9,7 +9,7 @@ import (
 	"clearance/contact/scenes"
 )
 
-// sweepsAlone are options without Newton's method, which would mend what sweeps do wrong.
+// sweepsAlone are options without Newton's method, which would hide what is wrong with sweeps.
 func sweepsAlone(model contact.Model, variant string) contact.Options {
 	return contact.Options{Model: model, Sweeps: 300, Steps: -1, SIMD: variant}
 }
@@ -45,8 +45,8 @@ func TestSweepsInLanes(t *testing.T) {
 					more += int(got.Sweeps[w] - want.Sweeps[w])
 				}
 				e := distance(got.Velocity, want.Velocity)
-				t.Logf("%s %v %s: velocities differ by %.1e, solved %+d, sweeps %d %+d", variant, model, kind, e, solved,
-					sweeps, more)
+				t.Logf("%s %v %s: velocities differ by %.1e, solved %+d, sweeps %d %+d", variant, model, kind, e,
+					solved, sweeps, more)
 				if solved < -1 || 10*more > sweeps+100 {
 					t.Errorf("%s %v %s: %+d worlds solved, %+d sweeps in place of %d", variant, model, kind, solved,
 						more, sweeps)

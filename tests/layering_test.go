@@ -105,7 +105,7 @@ var owners = map[string][]string{
 	"github.com/schollz":            {"cmd"},
 	"golang.org/x/term":             {"cmd"},
 	"github.com/klauspost/compress": {"dataset"},
-	"github.com/klauspost/cpuid":    {"cpu", "derive/lanes"},
+	"github.com/klauspost/cpuid":    {"cpu", "contact/lanes", "derive/lanes"},
 	"golang.org/x/perf":             {"bench"},
 	"gonum.org/v1/gonum/optimize":   {"dataset/fit"},
 	"gonum.org/v1/plot":             {"bench"},

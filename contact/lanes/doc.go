@@ -1,13 +1,13 @@
-// Package lanes solves contact problems of worlds of rigid bodies in C: sweeps of projected Gauss-Seidel with a world in
-// each SIMD lane. It is the fast half of package contact, which measures every answer anew in float64 and solves what
-// this package leaves.
+// Package lanes solves contact problems of worlds of rigid bodies in C: sweeps of projected Gauss-Seidel with a world
+// in each SIMD lane. It is the fast half of package contact, which measures every answer anew in float64 and solves
+// what this package leaves.
 //
 // The sweeps of [Sweep] are in float32 and start from relative velocities that are formed in float64; residuals are in
-// float64. The impulses of a world depend on its own problem alone, not on the other worlds of a group or its lane. They
-// have other bits on processors with another variant. Contacts may have no compliance.
+// float64. The impulses of a world depend on its own problem alone, not on the other worlds of a group or its lane.
+// They have other bits on processors with another variant. Contacts may have no compliance.
 //
-// A call belongs to one goroutine, and so does its [Scratch]. There is no error: input is checked by the caller. Without
-// cgo [Supported] is empty, and nothing else may be called.
+// A call belongs to one goroutine, and so does its [Scratch]. There is no error: input is checked by the caller.
+// Without cgo [Supported] is empty, and nothing else may be called.
 package lanes
 
 // Width is the number of worlds of a group.

@@ -58,7 +58,7 @@ func (s *Scratch) reserve(bodies, contacts int) {
 }
 
 // Sweep solves a group of worlds, 1 to [Width] indices, by sweeps from the warm start. It writes the impulses of the
-// least residual of each, and the number of its sweeps: a world whose residual is within the tolerance takes no more.
+// least residual of each, and the number of sweeps: a world takes no more when its residual is within the tolerance.
 // The variant is one of [Supported].
 func Sweep(variant string, p *Problem, worlds []int32, o *Options, s *Scratch) {
 	s.reserve(p.Bodies, p.Contacts)
@@ -72,10 +72,10 @@ func Sweep(variant string, p *Problem, worlds []int32, o *Options, s *Scratch) {
 	for variants[k].name != variant {
 		k++
 	}
-	C.call_sweep(variants[k].sweep, &s.options, (*C.int32_t)(&worlds[0]), reals(p.Mass), reals(p.Inertia), reals(p.Velocity),
-		(*C.int32_t)(&p.Count[0]), (*C.int32_t)(&p.BodyA[0]), (*C.int32_t)(&p.BodyB[0]), reals(p.ArmA), reals(p.ArmB),
-		reals(p.Frame), reals(p.Friction), reals(p.Target), reals(p.Warm), reals(p.Impulse),
-		(*C.int32_t)(&p.Sweeps[0]), s.aligned)
+	C.call_sweep(variants[k].sweep, &s.options, (*C.int32_t)(&worlds[0]), reals(p.Mass), reals(p.Inertia),
+		reals(p.Velocity), (*C.int32_t)(&p.Count[0]), (*C.int32_t)(&p.BodyA[0]), (*C.int32_t)(&p.BodyB[0]),
+		reals(p.ArmA), reals(p.ArmB), reals(p.Frame), reals(p.Friction), reals(p.Target), reals(p.Warm),
+		reals(p.Impulse), (*C.int32_t)(&p.Sweeps[0]), s.aligned)
 }
 
 // reals is NULL for a column that is absent.

@@ -1,10 +1,11 @@
 // Sweeps of projected Gauss-Seidel in velocity space with a world in each lane. The including file defines SWEEP, the
 // name of the function, and LANES_AVX2 where it is compiled for AVX2.
 //
-// A slot is a pair of bodies and the number of a contact of this pair. The slots of a group are the union of those of its
-// worlds, ordered by bodies, so that both bodies are the same in all lanes and their velocities are plain loads. Where a
-// world lacks the contact of a slot, its lane has axes of length zero: the impulse remains zero and moves nothing. The
-// contacts of a world have the same order in every union, so that its impulses do not depend on the other worlds.
+// A slot is a pair of bodies and the number of a contact of this pair. The slots of a group are the union of those of
+// its worlds, ordered by bodies, so that both bodies are the same in all lanes and their velocities are plain loads.
+// Where a world lacks the contact of a slot, its lane has axes of length zero: the impulse remains zero and moves
+// nothing. The contacts of a world have the same order in every union, so that its impulses do not depend on the other
+// worlds.
 //
 // A block of sweeps changes velocities by dv, in float32, and knows c at its begin, formed in float64 from the impulses
 // alone and rounded. So the error of a block is relative to the changes within it, not to the velocities.
@@ -60,10 +61,9 @@ INLINE vd d(const wide p, int half) { return *(const vd *)(p + LANES_OF_D * half
 INLINE void put_f(slim p, vf x) { *(vf *)p = x; }
 INLINE void put_d(wide p, int half, vd x) { *(vd *)(p + LANES_OF_D * half) = x; }
 
-#define CROSS(T, out, x, y)                                                                                            \
-    T out[3] = {x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]}
-#define SYMMETRIC(T, out, m, x)                                                                                        \
-    T out[3] = {m[0] * x[0] + m[3] * x[1] + m[4] * x[2], m[3] * x[0] + m[1] * x[1] + m[5] * x[2],                      \
+#define CROSS(T, out, x, y) T out[3] = {x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]}
+#define SYMMETRIC(T, out, m, x)                                                                   \
+    T out[3] = {m[0] * x[0] + m[3] * x[1] + m[4] * x[2], m[3] * x[0] + m[1] * x[1] + m[5] * x[2], \
                 m[4] * x[0] + m[5] * x[1] + m[2] * x[2]}
 #define DOT(x, y) (x[0] * y[0] + x[1] * y[1] + x[2] * y[2])
 
@@ -98,8 +98,7 @@ static void load_bodies(group *g, const int32_t *world, const double *mass, cons
         }
         for (int h = 0; h < HALVES; h++) {
             narrow(to->inverse_mass32 + LANES_OF_D * h, d(to->inverse_mass, h));
-            for (int i = 0; i < 6; i++)
-                narrow(to->inverse_inertia32[i] + LANES_OF_D * h, d(to->inverse_inertia[i], h));
+            for (int i = 0; i < 6; i++) narrow(to->inverse_inertia32[i] + LANES_OF_D * h, d(to->inverse_inertia[i], h));
         }
     }
 }
@@ -237,7 +236,8 @@ static void form(group *g, int h) {
     for (int s = 0; s < g->n; s++) {
         slot *c = &g->slots[s];
         vd p[3], lx = d(c->lambda[0], h), ly = d(c->lambda[1], h), ln = d(c->lambda[2], h);
-        for (int i = 0; i < 3; i++) p[i] = d(c->axis[0][i], h) * lx + d(c->axis[1][i], h) * ly + d(c->axis[2][i], h) * ln;
+        for (int i = 0; i < 3; i++)
+            p[i] = d(c->axis[0][i], h) * lx + d(c->axis[1][i], h) * ly + d(c->axis[2][i], h) * ln;
         for (int side = 0; side < 2; side++) {
             body *to = &g->bodies[side ? c->b : c->a];
             if (!to->moves) continue;
@@ -379,8 +379,7 @@ static int keep(group *g, double best[W], int32_t made[W], int sweeps) {
         vdm choice = better > 0;
         for (int s = 0; s < g->n; s++) {
             slot *k = &g->slots[s];
-            for (int i = 0; i < 3; i++)
-                put_d(k->best[i], h, choose_d(choice, d(k->lambda[i], h), d(k->best[i], h)));
+            for (int i = 0; i < 3; i++) put_d(k->best[i], h, choose_d(choice, d(k->lambda[i], h), d(k->best[i], h)));
         }
     }
     return open;
@@ -401,10 +400,8 @@ LANES_SWEEP(SWEEP) {
     for (int k = 0; open && k < o->sweeps;) {
         for (int b = 0; b < o->bodies; b++) memset(g.bodies[b].dv, 0, sizeof g.bodies[b].dv);
         for (int end = k + BLOCK < o->sweeps ? k + BLOCK : o->sweeps; k < end; k++) {
-            if (o->convex)
-                sweep(&g, 1);
-            else
-                sweep(&g, 0);
+            if (o->convex) sweep(&g, 1);
+            else sweep(&g, 0);
         }
         for (int s = 0; s < g.n; s++)
             for (int i = 0; i < 3; i++)
@@ -416,6 +413,7 @@ LANES_SWEEP(SWEEP) {
         for (int l = 0; l < o->worlds; l++)
             if (g.slots[s].source[l] >= 0)
                 for (int i = 0; i < 3; i++) // and 0 in place of -0, whose sign may depend on other worlds
-                    impulse[3 * ((int64_t)world[l] * o->contacts + g.slots[s].source[l]) + i] = g.slots[s].best[i][l] + 0.0;
+                    impulse[3 * ((int64_t)world[l] * o->contacts + g.slots[s].source[l]) + i] =
+                        g.slots[s].best[i][l] + 0.0;
     for (int l = 0; l < o->worlds; l++) sweeps[world[l]] = made[l];
 }
