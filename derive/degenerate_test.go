@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"clearance/batch"
 	"clearance/geom"
 	"clearance/internal/testkit"
 
@@ -119,6 +120,7 @@ func TestDegenerateRows(t *testing.T) {
 	var w Workspace
 	rng := rand.New(rand.NewPCG(5, 6))
 	rows, pairs := 0, 0
+	var all []Row
 	const variants = 3
 	for k := range variants * len(cases) {
 		c, margin := cases[k/variants], k%variants
@@ -148,6 +150,7 @@ func TestDegenerateRows(t *testing.T) {
 					t.Errorf("%s: the reference does not decide the row", c.name)
 					continue
 				}
+				all = append(all, r)
 				d := w.Exact(&r)
 				if d.Smoothness() != c.want {
 					t.Errorf("%s, frame %d: %v, want %v (value %g, normal %v)", c.name, frame, d.Smoothness(), c.want,
@@ -159,6 +162,9 @@ func TestDegenerateRows(t *testing.T) {
 	}
 	if rows < 1000 || pairs < 200 {
 		t.Errorf("%d rows of %d pairs", rows, pairs)
+	}
+	for _, precision := range []batch.Precision{batch.Double, batch.Single} {
+		compareKernel(t, jobOf(t, all, precision), Options{})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"clearance/geom"
+	"clearance/geom/hull"
 	"clearance/ref"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -303,7 +304,7 @@ func (w *Workspace) equalMinimum(p *problem, s *system) bool {
 	if better(r3.Scale(-1, s.n)) {
 		return true
 	}
-	if p.faceMinimum(&p.a, 1, depth, better) || p.faceMinimum(&p.b, -1, depth, better) {
+	if p.faceMinimum(&p.a, &p.b, 1, depth, s, better) || p.faceMinimum(&p.b, &p.a, -1, depth, s, better) {
 		return true
 	}
 	if _, ok := p.a.core.(geom.Box); !ok {
@@ -337,40 +338,57 @@ func (s *placed) support(d r3.Vec) r3.Vec {
 }
 
 // faceMinimum reports whether a direction is better among the normals of the faces of a shape, times sign.
-func (p *problem) faceMinimum(s *placed, sign, depth float64, better func(r3.Vec) bool) bool {
-	switch c := s.core.(type) {
+func (p *problem) faceMinimum(of, other *placed, sign, depth float64, s *system, better func(r3.Vec) bool) bool {
+	switch c := of.core.(type) {
 	case geom.Box:
 		for i := range 3 {
-			axis := column(&s.rot, i)
+			axis := column(&of.rot, i)
 			if better(axis) || better(r3.Scale(-1, axis)) {
 				return true
 			}
 		}
 	case geom.Cylinder, geom.Cone, geom.Frustum:
-		axis := column(&s.rot, 2)
+		axis := column(&of.rot, 2)
 		return better(axis) || better(r3.Scale(-1, axis))
 	case *geom.Convex:
-		h := c.Hull()
-		other := &p.b
-		if s == &p.b {
-			other = &p.a
+		known := s.a.point
+		if other == &p.b {
+			known = s.b.point
 		}
-		center := r3.Add(other.rot.MulVec(other.core.Center()), other.pos)
-		inradius := other.core.Inradius() + s.radius
-		if len(h.FaceStart) == 0 {
-			return false
+		return hullFaceMinimum(c.Hull(), of, other, sign, depth, known, better)
+	case geom.Sphere, geom.Capsule, geom.Halfspace, geom.Smooth: // without faces, or not asked
+	default:
+		panic(unknown(c))
+	}
+	return false
+}
+
+// hullFaceMinimum is faceMinimum of a hull. known is a point of the other shape. Points of the other shape bound its
+// support value from below, which rules out most faces: known, its center with the inscribed ball, and its last
+// support points.
+func hullFaceMinimum(h *hull.Hull, of, other *placed, sign, depth float64, known r3.Vec,
+	better func(r3.Vec) bool) bool {
+	relative := func(x r3.Vec) r3.Vec { return of.rot.MulVecT(r3.Sub(x, of.pos)) }
+	points := [4]r3.Vec{relative(known), relative(known), relative(known), relative(known)}
+	center := relative(r3.Add(other.rot.MulVec(other.core.Center()), other.pos))
+	inradius := other.core.Inradius()
+	oldest := 0
+	for f := range max(len(h.FaceStart)-1, 0) {
+		k := h.FaceStart[f]
+		n := h.Normals[k]
+		least := r3.Dot(n, center) - inradius
+		for i := range points {
+			least = min(least, r3.Dot(n, points[i]))
 		}
-		for f := range len(h.FaceStart) - 1 {
-			k := h.FaceStart[f]
-			n := s.rot.MulVec(h.Normals[k])
-			// The support value is at least that of the center and the inscribed ball of the other shape.
-			if h.Offsets[k]+r3.Dot(n, r3.Sub(s.pos, center))+inradius > depth {
-				continue
-			}
-			if better(r3.Scale(sign, n)) {
-				return true
-			}
+		if h.Offsets[k]+of.radius-least > depth {
+			continue
 		}
+		n = of.rot.MulVec(n)
+		if better(r3.Scale(sign, n)) {
+			return true
+		}
+		points[oldest] = relative(other.support(r3.Scale(-1, n)))
+		oldest = (oldest + 1) % len(points)
 	}
 	return false
 }

@@ -147,7 +147,7 @@ func (w *Workspace) gumbelHessian(core geom.Shape, d r3.Vec, epsilon float64, ri
 	case geom.Smooth:
 		return c.SupportHessian(d)
 	default:
-		return m, false
+		panic(unknown(c))
 	}
 	return m, true
 }

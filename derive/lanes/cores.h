@@ -22,6 +22,7 @@ typedef struct {
     v3 t[2];      // orthonormal basis of the feature where it is flat
     vm edge;      // whether it has a direction: t[0]
     vm face;      // whether it has two
+    vd angle;     // the largest by which a part of the feature is lower than its support plane
     vd inside;    // metres by which x lies inside the feature, negative outside; +inf of a vertex
     v3 round;     // unit vector: the Hessian is curvature · round · roundᵀ
     vd curvature; // metres
@@ -38,6 +39,7 @@ INLINE local vertex_at(v3 x) {
                    .t = {zero, zero},
                    .edge = none,
                    .face = none,
+                   .angle = all(0),
                    .inside = all(FAR),
                    .round = zero,
                    .curvature = all(0),
@@ -51,6 +53,7 @@ INLINE void segment_feature(local *l, vd half, v3 d, v3 hint, vd theta) {
     *l = vertex_at((v3){all(0), all(0), pick(flat, hint.z, with_sign(half, d.z))});
     l->edge = flat;
     l->t[0].z = where(flat, all(1));
+    l->angle = where(flat, magnitude(d.z));
     l->inside = pick(flat, half - magnitude(hint.z), all(FAR));
 }
 
@@ -64,6 +67,7 @@ INLINE void box_feature(local *l, const vd half[3], v3 d, v3 hint, vd theta) {
         t0[k] = where(flat & ~l->edge, all(1));
         t1[k] = where(flat & l->edge, all(1));
         l->face |= flat & l->edge;
+        l->angle = greater(l->angle, where(flat, magnitude(component[k])));
         l->edge |= flat;
         l->inside = pick(flat, lesser(l->inside, half[k] - magnitude(along[k])), l->inside);
     }
@@ -91,6 +95,7 @@ INLINE void frustum_feature(local *l, vd bottom, vd top, vd half, v3 d, v3 hint,
     l->t[1].y = where(disc, all(1));
     l->edge = disc | wall;
     l->face = disc;
+    l->angle = pick(disc, rho, where(wall, magnitude(slope) / length));
     l->inside = pick(disc, r - root(hint.x * hint.x + hint.y * hint.y),
                      pick(wall, (half - magnitude(z)) * length / (2 * half), all(FAR)));
     l->round = (v3){-out.y, out.x, all(0)};

@@ -10,7 +10,7 @@
 
 // flat_feature is the feature of one lane, as in local.
 typedef struct {
-    double x[3], t[2][3], inside;
+    double x[3], t[2][3], inside, angle;
     int flat, ok;
 } flat_feature;
 
@@ -108,6 +108,7 @@ static flat_feature hull_feature(const ln_call *c, const ln_shape *s, const doub
     for (int i = 0; i < n; i++) {
         double r[3] = {v[i][0] - x[0], v[i][1] - x[1], v[i][2] - x[2]}, l = root1(dot1(r, r));
         if (i == first || !(-dot1(d, r) <= theta * l)) continue;
+        f.angle = most1(f.angle, -dot1(d, r) / l);
         if (l > length) length = l, far = others;
         v[others][0] = r[0], v[others][1] = r[1], v[others][2] = r[2]; // others ≤ i
         others++;
@@ -148,7 +149,7 @@ static void hull_lanes(local *l, const ln_call *c, const side *s, v3 d, v3 hint,
         flat_feature f = hull_feature(c, s->shape[i], dl, hl, theta[i]);
         l->x.x[i] = f.x[0], l->x.y[i] = f.x[1], l->x.z[i] = f.x[2];
         for (int k = 0; k < 2; k++) l->t[k].x[i] = f.t[k][0], l->t[k].y[i] = f.t[k][1], l->t[k].z[i] = f.t[k][2];
-        l->inside[i] = f.inside;
+        l->inside[i] = f.inside, l->angle[i] = f.angle;
         l->edge[i] = f.flat > 0 ? -1 : 0;
         l->face[i] = f.flat > 1 ? -1 : 0;
         l->ok[i] = f.ok ? -1 : 0;

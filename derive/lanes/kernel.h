@@ -76,7 +76,7 @@ APART int four(const ln_call *c, int class_a, int class_b, const int64_t row[W])
     int good = polish(&p, &s);
     if (good != 0) good &= ~other_minimum(&p, &s, good);
     if (good == 0) return 0;
-    int curved = bits(s.a.curved & s.b.curved) == 15;
+    int curved = is_curved(class_a) && is_curved(class_b);
     emit(&p, &s, row, !curved, curved ? LN_SMOOTH : LN_UNIQUE);
     return good;
 }

@@ -74,6 +74,9 @@ func NewSolver(t *Table, call *Call) *Solver {
 	for k, v := range t.vertices {
 		c.vertices[k] = pin[C.double](s, v)
 	}
+	for k, v := range t.faces {
+		c.faces[k] = pin[C.double](s, v)
+	}
 	pairs, ok := call.Job.Input.(*batch.Pairs)
 	c.first = C.int64_t(call.First)
 	if !ok {

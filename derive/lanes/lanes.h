@@ -12,7 +12,6 @@ enum { LN_POINT, LN_SEGMENT, LN_BOX, LN_FRUSTUM, LN_ELLIPSOID, LN_HALFSPACE, LN_
 // ln_shape is a shape: a core and a ball.
 typedef struct {
     int32_t class;       // LN_NONE for shapes that the kernel does not support
-    int32_t curved;      // whether the core has a Hessian
     double radius;       // of the ball
     double size;         // share in the size of a pair
     double parameter[3]; // half length; half extents; bottom and top radius, half length; semi-axes
@@ -20,6 +19,8 @@ typedef struct {
     // the next multiple of 4 the last vertex is repeated.
     int64_t first, count;
     double extent; // bound of the coordinates of vertices and of the distance of two
+    // Its faces, none of a point or a segment, likewise in the columns of faces.
+    int64_t first_face, faces;
 } ln_shape;
 
 // ln_call is a batch. Pointers to columns that are absent are null.
@@ -27,6 +28,7 @@ typedef struct {
     const ln_shape *shapes;
     int64_t shape_count;
     const double *vertices[3]; // of all hulls: x, y, z
+    const double *faces[4];    // outward unit normal, support value
 
     // Rows, [N], [N,3] and [N,4]: quaternions (w, x, y, z) need not be unit.
     const int32_t *shape_a, *shape_b;

@@ -45,12 +45,68 @@ INLINE vm along_axes(const pair *p, const linear *s, const side *of, int class) 
     return found;
 }
 
-// other_minimum returns the lanes with another minimum, and those that it does not decide: penetrating hulls.
+// hull_point returns the support value of a hull, and the point.
+INLINE double hull_point(const ln_call *c, const ln_shape *s, const double d[3], double point[3]) {
+    double top = hull_support(c, s, d), v[LN_CORNERS][3];
+    int n = candidates(c, s, d, top - 0x1p-50 * s->extent, v);
+    for (int k = 0; k < 3; k++) point[k] = n > 0 ? v[0][k] : 0;
+    return n > 0 ? top : FAR;
+}
+
+// The number of points that face_minimum keeps.
+#define KNOWN 4
+
+// face_minimum reports whether the depth of a lane is attained along the normal of a face of a hull, times sign: 1 for
+// A and -1 for B. known is a point of the other shape. Points of the other shape bound its support value from below,
+// which rules out most faces.
+static int face_minimum(const pair *p, const linear *s, int i, const side *of, const side *other, int other_class,
+                        double sign, v3 known) {
+    const ln_call *c = p->call;
+    const ln_shape *hull = of->shape[i];
+    const double *f[4];
+    for (int k = 0; k < 4; k++) f[k] = c->faces[k] + hull->first_face;
+    double depth = -s->value[i] + EQUAL_TOLERANCE * p->size[i], points[KNOWN][3];
+    v3 start = rotate_back(of->r, sub3(known, of->position)), n = rotate_back(of->r, s->n);
+    for (int k = 0; k < KNOWN; k++) points[k][0] = start.x[i], points[k][1] = start.y[i], points[k][2] = start.z[i];
+    int oldest = 0;
+    for (int64_t j = 0; j < hull->faces; j += W) {
+        vd x, y, z, offset;
+        __builtin_memcpy(&x, f[0] + j, sizeof x);
+        __builtin_memcpy(&y, f[1] + j, sizeof y);
+        __builtin_memcpy(&z, f[2] + j, sizeof z);
+        __builtin_memcpy(&offset, f[3] + j, sizeof offset);
+        vd least = all(FAR);
+        for (int k = 0; k < KNOWN; k++) least = lesser(least, x * points[k][0] + y * points[k][1] + z * points[k][2]);
+        vm same = sign * (x * n.x[i] + y * n.y[i] + z * n.z[i]) > 1 - 1e-12;
+        int open = bits((offset + of->radius[i] - least <= depth) & ~same);
+        for (; open != 0; open &= open - 1) {
+            int l = __builtin_ctz((unsigned)open);
+            v3 d = rotate(of->r, (v3){all(-x[l]), all(-y[l]), all(-z[l])}); // in which the other shape is needed
+            double h;
+            if (other_class == LN_HULL) {
+                v3 dl = rotate_back(other->r, d);
+                const double one[3] = {dl.x[i], dl.y[i], dl.z[i]};
+                double *to = points[oldest], at[3];
+                h = hull_point(c, other->shape[i], one, at) + other->radius[i];
+                v3 point = {all(at[0]), all(at[1]), all(at[2])};
+                point = rotate_back(of->r, sub3(add3(rotate(other->r, point), other->position), of->position));
+                oldest = (oldest + 1) % KNOWN;
+                to[0] = point.x[i], to[1] = point.y[i], to[2] = point.z[i];
+            } else {
+                h = support_value(p, other, other_class, d)[i];
+            }
+            vd beyond = dot3(d, sub3(other->position, of->position));
+            if (offset[l] + of->radius[i] + h + beyond[i] <= depth) return 1;
+        }
+    }
+    return 0;
+}
+
+// other_minimum returns the lanes with another minimum.
 APART int other_minimum(const pair *p, const linear *s, int active) {
     if (p->class_a == LN_HALFSPACE || p->class_b == LN_HALFSPACE) return 0;
     vm deep = lanes(active) & (s->value <= EQUAL_TOLERANCE * p->size);
     if (bits(deep) == 0) return 0;
-    if (p->class_a == LN_HULL || p->class_b == LN_HULL) return bits(deep);
     vm found = attained(p, s, neg3(s->n));
     if (p->class_a == LN_BOX || p->class_a == LN_FRUSTUM) found |= along_axes(p, s, &p->a, p->class_a);
     if (p->class_b == LN_BOX || p->class_b == LN_FRUSTUM) found |= along_axes(p, s, &p->b, p->class_b);
@@ -64,7 +120,14 @@ APART int other_minimum(const pair *p, const linear *s, int active) {
             }
         }
     }
-    return bits(deep & found);
+    int all_found = bits(deep & found);
+    for (int open = bits(deep & ~found); open != 0; open &= open - 1) {
+        int i = __builtin_ctz((unsigned)open);
+        if ((p->class_a == LN_HULL && face_minimum(p, s, i, &p->a, &p->b, p->class_b, 1, s->b.point)) ||
+            (p->class_b == LN_HULL && face_minimum(p, s, i, &p->b, &p->a, p->class_a, -1, s->a.point)))
+            all_found |= 1 << i;
+    }
+    return all_found;
 }
 
 #endif

@@ -26,8 +26,8 @@ typedef struct {
     s2 h;
     v3 t[2];
     vm edge, face;
-    vd inside;
-    vm curved, ok;
+    vd angle, inside;
+    vm ok;
 } feature;
 
 typedef struct {
@@ -54,29 +54,28 @@ typedef struct {
     int active;                      // lanes that have a row
 } pair;
 
+// is_curved reports whether cores of a class have a Hessian.
+INLINE int is_curved(int class) { return class == LN_POINT || class == LN_ELLIPSOID; }
+
 APART void feature_at(feature *f, const pair *p, const side *s, int class, v3 d, v3 hint, vd theta, v3 e0, v3 e1,
                       int active) {
     v3 dl = rotate_back(s->r, d);
     v3 hl = rotate_back(s->r, sub3(hint, s->position));
     hl = axpy3(-s->radius, dl, hl);
     local l;
-    vm curved = {0};
     switch (class) {
     case LN_SEGMENT: segment_feature(&l, s->p[0], dl, hl, theta); break;
     case LN_BOX: box_feature(&l, s->p, dl, hl, theta); break;
     case LN_FRUSTUM: frustum_feature(&l, s->p[0], s->p[1], s->p[2], dl, hl, theta); break;
-    case LN_ELLIPSOID:
-        ellipsoid_feature(&l, s->p, dl, rotate_back(s->r, e0), rotate_back(s->r, e1));
-        curved = ~curved;
-        break;
+    case LN_ELLIPSOID: ellipsoid_feature(&l, s->p, dl, rotate_back(s->r, e0), rotate_back(s->r, e1)); break;
     case LN_HALFSPACE: halfspace_feature(&l, hl); break;
     case LN_HULL: hull_lanes(&l, p->call, s, dl, hl, theta, active); break;
-    default: l = vertex_at((v3){all(0), all(0), all(0)}); curved = ~curved;
+    default: l = vertex_at((v3){all(0), all(0), all(0)});
     }
     f->point = axpy3(s->radius, d, add3(rotate(s->r, l.x), s->position));
     f->t[0] = rotate(s->r, l.t[0]);
     f->t[1] = rotate(s->r, l.t[1]);
-    f->edge = l.edge, f->face = l.face, f->inside = l.inside, f->curved = curved, f->ok = l.ok;
+    f->edge = l.edge, f->face = l.face, f->inside = l.inside, f->angle = l.angle, f->ok = l.ok;
     // The ball: its Hessian is that of the identity, and counts across the feature alone.
     v2 c = within(e0, e1, rotate(s->r, l.round));
     f->h.xx = l.h.xx + s->radius + l.curvature * c.x * c.x;
@@ -128,11 +127,14 @@ INLINE void solve(linear *s, vd size) {
 // those of the system, verified; the others are left to the reference. A lane that is done keeps its place while others
 // go on, so that its numbers do not depend on them.
 APART int polish(const pair *p, linear *s) {
-    static const double angles[] = {1e-9, 1e-7, 1e-5, 1e-3};
+    // The least angle alone serves where there are no features. Elsewhere one that the normals of single precision
+    // meet comes first; which of the angles leads to an answer does not matter, since the answer is verified.
+    static const double angles[] = {1e-5, 1e-3, 1e-7, FINEST_ANGLE};
+    int smooth = is_curved(p->class_a) && is_curved(p->class_b);
     vm todo = lanes(p->active), done = {0};
     v3 n = p->normal, a = p->witness_a, b = p->witness_b;
     vd theta = all(FINEST_ANGLE);
-    for (unsigned k = 0; k < sizeof angles / sizeof angles[0] && bits(todo) != 0; k++) {
+    for (int k = smooth ? 3 : 0; k < 4 && bits(todo) != 0; k++) {
         vm trying = todo;
         n = pick3(todo, p->normal, n);
         a = pick3(todo, p->witness_a, a);
@@ -160,7 +162,8 @@ APART int polish(const pair *p, linear *s) {
             trying &= s->regular & (step < 0.5);
             // What is left after a step is its square, up to a curvature.
             double enough = i < 4 ? 1e-13 : 1e-12;
-            vm still = trying & (step <= enough) & (slid <= enough * p->size) & (theta <= FINEST_ANGLE);
+            vm still = trying & (step <= enough) & (slid <= enough * p->size) &
+                       (greater(s->a.angle, s->b.angle) <= FINEST_ANGLE);
             done |= still;
             todo &= ~still;
             trying &= ~still;

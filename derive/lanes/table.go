@@ -20,6 +20,7 @@ import (
 type Table struct {
 	shapes   []C.ln_shape
 	vertices [3][]float64 // x, y, z of the vertices of hulls
+	faces    [4][]float64 // of hulls: outward unit normals x, y, z and support values
 }
 
 // tables are those of the libraries in use.
@@ -88,7 +89,7 @@ func (t *Table) addHull(c *C.ln_shape, k *geom.Convex) {
 	v := k.Hull().Vertices
 	c.first, c.count = C.int64_t(len(t.vertices[0])), C.int64_t(len(v))
 	extent := 0.0
-	for i := range (len(v) + 3) / 4 * 4 {
+	for i := range padded(len(v)) {
 		x := v[min(i, len(v)-1)]
 		t.vertices[0] = append(t.vertices[0], x.X)
 		t.vertices[1] = append(t.vertices[1], x.Y)
@@ -96,4 +97,16 @@ func (t *Table) addHull(c *C.ln_shape, k *geom.Convex) {
 		extent = max(extent, r3.Norm(x))
 	}
 	c.extent = C.double(2 * extent)
+	h := k.Hull()
+	n := max(len(h.FaceStart)-1, 0)
+	c.first_face, c.faces = C.int64_t(len(t.faces[0])), C.int64_t(n)
+	for i := range padded(n) {
+		f := h.FaceStart[min(i, n-1)]
+		for k, v := range [4]float64{h.Normals[f].X, h.Normals[f].Y, h.Normals[f].Z, h.Offsets[f]} {
+			t.faces[k] = append(t.faces[k], v)
+		}
+	}
 }
+
+// padded is n rounded up to full vectors.
+func padded(n int) int { return (n + 3) / 4 * 4 }

@@ -48,6 +48,7 @@ INLINE double root1(double x) { return _mm_cvtsd_f64(_mm_sqrt_sd(_mm_set_sd(x), 
 INLINE double root1(double x) { return sqrt(x); }
 #endif
 INLINE double least1(double a, double b) { return a < b ? a : b; }
+INLINE double most1(double a, double b) { return a > b ? a : b; }
 
 INLINE vd all(double x) { return (vd){x, x, x, x}; }
 INLINE vm lanes(int b) { return ((vm){b, b, b, b} & (vm){1, 2, 4, 8}) != 0; }
