@@ -83,3 +83,53 @@ def run_python(code: str, timeout: float = PATIENCE, **env: str) -> subprocess.C
         timeout=timeout,
         env=os.environ | env,
     )
+
+
+CLUSTER_ROWS = 6000
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Any:
+    """A cluster of Ray with two CPUs."""
+    ray = pytest.importorskip("ray")
+    with pytest.MonkeyPatch.context() as patch:  # workers import modules of the tests
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))
+        ray.init(num_cpus=2, object_store_memory=200_000_000, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="session")
+def pair_files(tmp_path_factory: pytest.TempPathFactory, batchbench: Path) -> Path:
+    """A folder of a.parquet, b.parquet and c.npz, with the shapes of each."""
+    folder = tmp_path_factory.mktemp("pairs")
+    for seed, name in enumerate(["a.parquet", "b.parquet", "c.npz"]):
+        command: list[Any] = [batchbench, "generate", "--set", "mixed", "--pairs", CLUSTER_ROWS, "--seed", seed + 1]
+        command += ["--shapes", folder / f"shapes{seed}.json", "--out", folder / name]
+        subprocess.run([str(c) for c in command], check=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def answers(pair_files: Path, engine: cl.Engine) -> Any:
+    """The answers of a.parquet."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    want = pair_files / "want.parquet"
+    cl.score_file(pair_files / "a.parquet", want, library=pair_files / "shapes0.json", engine=engine)
+    return pq.read_table(want).replace_schema_metadata()
+
+
+def parts(folder: Path) -> Any:
+    """The rows of the parts of a folder, in the order of their names."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    return pa.concat_tables(pq.read_table(p).replace_schema_metadata() for p in sorted(folder.glob("part-*.parquet")))
+
+
+def on_cluster(files: Path, out: Path | str, *names: str, **options: Any) -> Any:
+    """Score files of a folder by Ray."""
+    from clearance import ray as cr
+
+    asked: dict[str, Any] = {"backend": "cpu", "progress": False, "rows_per_shard": 1000, **options}
+    return cr.score([files / n for n in names], out, library=files / "shapes0.json", **asked)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from conftest import run_python
 
 import clearance as cl

@@ -12,7 +12,7 @@ from ._errors import ClearanceError
 def command(words: list[str]) -> int:
     """0: every row has an answer, and no audit refuted one; 1: some have none, or are refuted; 2: bad input."""
     parser = argparse.ArgumentParser(prog="clearance ray-score", description="Answer files of pairs on a cluster.")
-    parser.add_argument("inputs", nargs="+", help="files of pairs (.parquet, .npz), or patterns")
+    parser.add_argument("inputs", nargs="+", help="files of pairs (.parquet, .npz), patterns, or URIs")
     parser.add_argument("--library", required=True, help="file of the shapes, shapes.json")
     parser.add_argument("--out", required=True, help="folder of the results and of their manifest")
     parser.add_argument("--query", default="distance")
@@ -22,6 +22,7 @@ def command(words: list[str]) -> int:
     parser.add_argument("--tolerance", type=float)
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--workers", type=int, default=1, help="threads of a task")
+    parser.add_argument("--memory", type=int, metavar="BYTES", help="budget of a task, which Ray reserves")
     parser.add_argument("--rows-per-shard", type=int, default=2_000_000)
     parser.add_argument("--verify", type=int, default=0, metavar="K", help="audit K rows of every shard")
     parser.add_argument("--no-resume", action="store_true", help="refuse a folder that has results")
@@ -38,6 +39,7 @@ def command(words: list[str]) -> int:
             tolerance=a.tolerance,
             backend=a.backend,
             workers=a.workers,
+            memory=a.memory,
             rows_per_shard=a.rows_per_shard,
             verify=a.verify,
             resume=not a.no_resume,

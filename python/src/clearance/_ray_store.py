@@ -1,0 +1,372 @@
+"""Files and folders of a cluster: under paths that all machines share, or where a filesystem of pyarrow reaches.
+
+The native library reads and writes local files. An object is therefore copied to one, of a Parquet file the row groups
+of the rows alone, each byte at its place in a file of the same size with holes; and a result is uploaded beside its
+name and then moved to it, so that it is there complete or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import fnmatch
+import glob
+import hashlib
+import io
+import os
+import secrets
+import socket
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, Final
+
+import clearance as cl
+
+from ._errors import FileError
+
+# Names that begin with _ are no parts of a table.
+LOCK: Final = "_driver.lock"
+_UPLOAD: Final = "_uploading-"
+# Bytes at each end of a file that its identity covers, besides its size and its time of change.
+_ENDS: Final = 1 << 20
+_BLOCK: Final = 1 << 22
+
+
+def place(name: str | os.PathLike[str], filesystem: Any = None) -> Local | Remote:
+    """A file or a folder: of a filesystem, of the one that a URI names, or under a path."""
+    text = os.fspath(name)
+    if filesystem is not None:
+        return Remote(_of_pyarrow(filesystem), text, text)
+    if "://" not in text:
+        return Local(text)
+    from pyarrow import fs
+
+    try:
+        found, path = fs.FileSystem.from_uri(text)
+    except (ValueError, OSError, NotImplementedError) as e:
+        raise FileError(f"{text}: {e}") from e
+    return Remote(found, path, text)
+
+
+def _of_pyarrow(filesystem: Any) -> Any:
+    from pyarrow import fs
+
+    if isinstance(filesystem, fs.FileSystem):
+        return filesystem
+    return fs.PyFileSystem(fs.FSSpecHandler(filesystem))
+
+
+def _ends(f: Any, size: int) -> str:
+    digest = hashlib.sha256(f.read(_ENDS))
+    f.seek(max(size - _ENDS, 0))
+    digest.update(f.read(_ENDS))
+    return digest.hexdigest()[:16]
+
+
+def sha256(path: str) -> str:
+    with open(path, "rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+def _owner() -> str:
+    return f"process {os.getpid()} on {socket.gethostname()}"
+
+
+class Local:
+    """A file or a folder under a path that all machines share."""
+
+    def __init__(self, path: str) -> None:
+        self.path = self.name = path
+
+    def __truediv__(self, name: str) -> Local:
+        return Local(os.path.join(self.path, name))  # noqa: PTH118, "./x" stays what it is
+
+    def is_parent(self, of: Local | Remote) -> bool:
+        return isinstance(of, Local) and Path(self.path).resolve() == Path(of.path).resolve().parent
+
+    @property
+    def key(self) -> str:
+        """The same for two names of a file."""
+        return os.path.realpath(self.path)
+
+    def make(self) -> None:
+        Path(self.path).mkdir(parents=True, exist_ok=True)
+
+    def find(self) -> list[Local]:
+        """The files of a pattern, itself if it is none."""
+        return [Local(p) for p in sorted(glob.glob(self.path))] if glob.has_magic(self.path) else [self]  # noqa: PTH207
+
+    def exists(self) -> bool:
+        return os.path.exists(self.path)
+
+    def identity(self) -> str:
+        """What a change of a file changes: its size, its time of change, and a digest of its ends."""
+        about = Path(self.path).stat()
+        with open(self.path, "rb") as f:
+            return f"{about.st_size}:{about.st_mtime_ns}:{_ends(f, about.st_size)}"
+
+    def rows(self) -> int:
+        return cl.pair_rows(self.path)
+
+    def stamp(self) -> str:
+        """What the manifest has of a result besides its digest: nothing, as the digest is compared."""
+        return ""
+
+    def holds(self, row: dict[str, Any]) -> bool:
+        """Whether the file is the result that a row of the manifest lists."""
+        return bool(sha256(self.path) == row["sha256"])
+
+    @contextlib.contextmanager
+    def reading(self, lo: int, hi: int) -> Iterator[str]:
+        """A local file that has these rows at their places."""
+        yield self.path
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[str]:
+        """The name of a local file, which the caller writes complete or not at all; there is none after an error."""
+        try:
+            yield self.path
+        except BaseException:
+            Path(self.path).unlink(missing_ok=True)
+            raise
+
+    def get(self) -> bytes:
+        return Path(self.path).read_bytes()
+
+    def put(self, data: bytes) -> None:
+        """Write a small file beside its name, and rename it."""
+        beside = Path(f"{self.path}.{os.getpid()}")
+        try:
+            beside.write_bytes(data)
+            beside.replace(self.path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+
+    @contextlib.contextmanager
+    def only_driver(self) -> Iterator[None]:
+        """Hold the lock of a folder of results, which the kernel releases with the process."""
+        with open(os.path.join(self.path, LOCK), "a+") as lock:  # noqa: PTH118
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as e:
+                lock.seek(0)
+                raise FileError(f"{self.name}: another driver writes here: {lock.read().strip() or 'unknown'}") from e
+            lock.truncate(0)
+            lock.write(_owner())
+            lock.flush()
+            yield
+
+
+class Remote:
+    """An object, or what is a folder of objects, of a filesystem of pyarrow."""
+
+    def __init__(self, fs: Any, path: str, name: str) -> None:
+        self.fs, self.path, self.name = fs, path, name
+
+    def _at(self, path: str) -> Remote:
+        """Another path of the filesystem, named as this one is."""
+        head, mark, query = self.name.partition("?") if "://" in self.name else (self.name, "", "")
+        if not head.endswith(self.path):
+            return Remote(self.fs, path, path)
+        return Remote(self.fs, path, head[: len(head) - len(self.path)] + path + mark + query)
+
+    def __truediv__(self, name: str) -> Remote:
+        return self._at(f"{self.path.rstrip('/')}/{name}")
+
+    def is_parent(self, of: Local | Remote) -> bool:
+        return isinstance(of, Remote) and PurePosixPath(of.path).parent == PurePosixPath(self.path)
+
+    @property
+    def key(self) -> str:
+        return self.path
+
+    def make(self) -> None:
+        with self._errors():
+            self.fs.create_dir(self.path, recursive=True)
+
+    def find(self) -> list[Remote]:
+        if not glob.has_magic(self.path):
+            return [self]
+        from pyarrow import fs
+
+        parts = self.path.split("/")
+        plain = next(i for i, part in enumerate(parts) if glob.has_magic(part))
+        about = fs.FileSelector("/".join(parts[:plain]), allow_not_found=True, recursive=len(parts) > plain + 1)
+        with self._errors():
+            found = [i.path for i in self.fs.get_file_info(about) if i.type == fs.FileType.File]
+
+        def fits(path: str) -> bool:
+            each = path.split("/")
+            return len(each) == len(parts) and all(map(fnmatch.fnmatchcase, each, parts))
+
+        return [self._at(path) for path in sorted(filter(fits, found))]
+
+    def _info(self) -> Any:
+        with self._errors():
+            return self.fs.get_file_info(self.path)
+
+    def exists(self) -> bool:
+        return bool(self._info().is_file)
+
+    def identity(self) -> str:
+        """Its size, its time of change and its ETag; of a filesystem that has neither, a digest of its ends."""
+        info = self._info()
+        if not info.is_file:
+            raise FileError(f"{self.name}: no object has such a name")
+        known = getattr(getattr(self.fs, "handler", None), "fs", None)  # one of fsspec
+        with self._errors():
+            about = known.info(self.path) if known is not None else {}
+            tag = about.get("ETag") or about.get("etag") or ""
+            if not tag and info.mtime_ns is None:
+                with self.fs.open_input_file(self.path) as f:
+                    tag = _ends(f, info.size)
+        return f"{info.size}:{info.mtime_ns}:{tag}"
+
+    stamp = identity
+
+    def holds(self, row: dict[str, Any]) -> bool:
+        return bool(self.identity() == row["stamp"])
+
+    def rows(self) -> int:
+        if not self.path.endswith(".npz"):
+            with self.reading(0, 0) as local:
+                return cl.pair_rows(local)
+        import numpy as np
+
+        try:
+            with (
+                self._errors(),
+                self.fs.open_input_file(self.path) as f,
+                zipfile.ZipFile(f) as z,
+                z.open("shape_a.npy") as member,
+            ):
+                one = np.lib.format.read_magic(member) == (1, 0)
+                read = np.lib.format.read_array_header_1_0 if one else np.lib.format.read_array_header_2_0
+                return int(read(member)[0][0])
+        except (KeyError, IndexError, ValueError, zipfile.BadZipFile) as e:
+            raise FileError(f"{self.name}: {e}") from e
+
+    @contextlib.contextmanager
+    def reading(self, lo: int, hi: int) -> Iterator[str]:
+        """A local file that has these rows at their places. Errors of what is done with it name the object."""
+        with tempfile.TemporaryDirectory(prefix="clearance-") as folder:
+            local = os.path.join(folder, PurePosixPath(self.path).name)  # noqa: PTH118
+            with self._errors(), self.fs.open_input_file(self.path) as f, open(local, "wb") as out:
+                size = f.size()
+                out.truncate(size)
+                for first, end in _parquet(f, size, lo, hi) if self.path.endswith(".parquet") else [(0, size)]:
+                    f.seek(first)
+                    out.seek(first)
+                    for at in range(first, end, _BLOCK):
+                        out.write(f.read(min(_BLOCK, end - at)))
+            with self._named(local):
+                yield local
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[str]:
+        """The name of a local file, which is uploaded after the caller wrote it."""
+        with tempfile.TemporaryDirectory(prefix="clearance-") as folder:
+            local = os.path.join(folder, PurePosixPath(self.path).name)  # noqa: PTH118
+            with self._named(local):
+                yield local
+            with open(local, "rb") as f:
+                self._upload(f, Path(local).stat().st_size)
+
+    def get(self) -> bytes:
+        with self._errors(), self.fs.open_input_file(self.path) as f:
+            return bytes(f.read())
+
+    def put(self, data: bytes) -> None:
+        self._upload(io.BytesIO(data), len(data))
+
+    def _upload(self, source: BinaryIO, size: int) -> None:
+        """Upload beside the name, and move it there: the end of a stream that failed may complete a part of it."""
+        path = PurePosixPath(self.path)
+        beside = str(path.with_name(f"{_UPLOAD}{path.name}-{secrets.token_hex(4)}"))
+        try:
+            with self._errors():
+                with self.fs.open_output_stream(beside) as out:
+                    while block := source.read(_BLOCK):
+                        out.write(block)
+                have = self.fs.get_file_info(beside).size
+                if have != size:
+                    raise FileError(f"{self.name}: {have} bytes of {size} were uploaded")
+                self.fs.move(beside, self.path)
+        except BaseException:
+            with contextlib.suppress(Exception):
+                self.fs.delete_file(beside)
+            raise
+
+    @contextlib.contextmanager
+    def only_driver(self) -> Iterator[None]:
+        """Hold the lock object of a folder. One of a process of this machine that has ended is taken over.
+
+        Object stores have no exclusive creation that pyarrow reaches: of two drivers that begin at the same moment the
+        one whose object stays goes on.
+        """
+        lock = self / LOCK
+        if lock.exists():
+            held = lock.get().decode(errors="replace")
+            words = held.split()
+            if " ".join(words[2:4]) != f"on {socket.gethostname()}" or os.path.exists(f"/proc/{words[1]}"):
+                raise FileError(f"{self.name}: another driver writes here: {held}. If it has ended, delete {lock.name}")
+        mine = f"{_owner()} {secrets.token_hex(8)}"
+        lock.put(mine.encode())
+        if (now := lock.get().decode(errors="replace")) != mine:
+            raise FileError(f"{self.name}: another driver writes here: {now}")
+        try:
+            self._tidy()
+            yield
+        finally:
+            with contextlib.suppress(Exception):
+                self.fs.delete_file(lock.path)
+
+    def _tidy(self) -> None:
+        """Delete what uploads left that were killed."""
+        from pyarrow import fs
+
+        with self._errors():
+            for info in self.fs.get_file_info(fs.FileSelector(self.path)):
+                if info.is_file and info.base_name.startswith(_UPLOAD):
+                    self.fs.delete_file(info.path)
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Errors of the filesystem name the object."""
+        try:
+            yield
+        except cl.ClearanceError:
+            raise
+        except (OSError, ValueError) as e:  # pyarrow's ArrowInvalid is a ValueError
+            raise FileError(f"{self.name}: {e}") from e
+
+    @contextlib.contextmanager
+    def _named(self, local: str) -> Iterator[None]:
+        """Errors of the library name the object in place of its copy."""
+        try:
+            yield
+        except FileError as e:
+            raise FileError(str(e).replace(local, self.name)) from e
+
+
+def _parquet(f: Any, size: int, lo: int, hi: int) -> list[tuple[int, int]]:
+    """The ranges of bytes of a Parquet file that hold the rows [lo, hi): its magic, row groups and its footer."""
+    import pyarrow.parquet as pq
+
+    f.seek(max(size - 8, 0))
+    footer = int.from_bytes(f.read(4), "little")
+    f.seek(0)
+    about = pq.read_metadata(f)
+    ranges, row = [(0, 4)], 0
+    for i in range(about.num_row_groups):
+        group = about.row_group(i)
+        if row < hi and row + group.num_rows > lo:
+            chunks = [group.column(k) for k in range(group.num_columns)]
+            first = [c.dictionary_page_offset or c.data_page_offset for c in chunks]
+            ends = [at + c.total_compressed_size for at, c in zip(first, chunks, strict=True)]
+            ranges.append((min(first), max(ends)))
+        row += group.num_rows
+    return [*ranges, (max(size - 8 - footer, 0), size)]

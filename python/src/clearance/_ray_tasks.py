@@ -1,0 +1,107 @@
+"""The work of Ray's tasks: a shard answered, and rows of it audited."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import resource
+import socket
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any, Final
+
+import clearance as cl
+
+from ._errors import ClearanceError, FileError
+from ._ray_actors import _engine, _ray
+from ._ray_shards import Shard
+from ._ray_store import place, sha256
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What all tasks of a call are asked: the library as a reference under its digest, options, and where files are."""
+
+    digest: str
+    library: list[Any]  # of one reference: Ray resolves references that are arguments themselves
+    options: dict[str, Any]
+    backend: str
+    workers: int
+    filesystem: Any
+
+
+_libraries: Final[dict[str, cl.Library]] = {}
+
+
+def _library(asked: Asked) -> cl.Library:
+    """The library, fetched by this process once: what an engine has prepared of it serves all tasks."""
+    if asked.digest not in _libraries:
+        _libraries.clear()
+        _libraries[asked.digest] = _ray().get(asked.library[0])
+    return _libraries[asked.digest]
+
+
+def begin_peak() -> None:
+    """Begin to record the peak of the resident memory of this process, where the system can."""
+    with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as f:
+        f.write("5")
+
+
+def peak() -> int:
+    """The peak of the resident memory of this process, in bytes."""
+    with contextlib.suppress(OSError), open("/proc/self/status") as f:
+        for line in f:
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) << 10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << (0 if sys.platform == "darwin" else 10)
+
+
+def answer(asked: Asked, s: Shard) -> dict[str, Any]:
+    """Answer a shard: the row of the manifest."""
+    row, start = s.row(), time.monotonic()
+    row["host"] = socket.gethostname()
+    begin_peak()
+    try:
+        source, out = place(s.path, asked.filesystem), place(s.out, asked.filesystem)
+        if source.identity() != s.identity:
+            raise FileError(f"{s.path} has changed since the call began")
+        engine, lib = _engine(asked.backend, asked.options["precision"], asked.workers), _library(asked)
+        with out.writing() as results:
+            with source.reading(s.lo, s.hi) as pairs:
+                done = cl.score_file(
+                    pairs, results, library=lib, rows=(s.lo, s.hi), audit=False, engine=engine, **asked.options
+                )
+            if source.identity() != s.identity:
+                raise FileError(f"{s.path} has changed while its rows {s.lo} to {s.hi - 1} were answered")
+            row["sha256"] = sha256(results)
+        r = done.report
+        row |= {**r.counts, "iterations": r.iterations, "worst_gap": r.worst_gap, "worst_row": r.worst_row}
+        row |= {"backend": r.backend, "stamp": out.stamp()}
+        if r.error is not None:
+            column, at, reason = r.error
+            row |= {"first_invalid_row": at, "first_invalid": f"{column}[{at}]: {reason}"}
+    except (ClearanceError, OSError) as e:
+        row |= {**s.row(), "host": row["host"], "error": f"{type(e).__name__}: {e}"}
+    row["seconds"], row["peak_memory"] = time.monotonic() - start, peak()
+    return row
+
+
+def audit(asked: Asked, s: Shard, rows: int) -> tuple[int, int, str]:
+    """Audit a range of rows of a shard, seeded by its place: rows audited and refuted, and an error."""
+    rows = min(rows, s.hi - s.lo)
+    seed = int.from_bytes(hashlib.sha256(f"{s.identity} {s.lo}".encode()).digest()[:8], "little")
+    at = seed % (s.hi - s.lo - rows + 1)
+    lo, hi = s.lo + at, s.lo + at + rows
+    options = {k: asked.options[k] for k in ("query", "max_distance", "precision", "tolerance")}
+    try:
+        with (
+            place(s.path, asked.filesystem).reading(lo, hi) as pairs,
+            place(s.out, asked.filesystem).reading(at, at + rows) as results,
+        ):
+            return *cl.audit_file(
+                pairs, results, library=_library(asked), rows=(lo, hi), start=at,
+                engine=_engine("cpu", asked.options["precision"], 1), **options,
+            ), ""  # fmt: skip
+    except (ClearanceError, OSError) as e:
+        return 0, 0, f"audit: {type(e).__name__}: {e}"

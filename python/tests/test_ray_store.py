@@ -1,0 +1,144 @@
+"""Files on what pyarrow's filesystems reach: complete or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import CLUSTER_ROWS, parts
+
+import clearance as cl
+
+ray = pytest.importorskip("ray")
+pytest.importorskip("pyarrow")
+pytest.importorskip("fsspec")
+from pyarrow import fs  # noqa: E402
+from stores import Failing, Tagged  # noqa: E402
+
+from clearance import ray as cr  # noqa: E402
+from clearance._ray_store import LOCK, place  # noqa: E402
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir())
+
+
+@pytest.fixture
+def bucket(pair_files: Path, tmp_path: Path) -> Path:
+    """A folder as an object store, with pairs in in/."""
+    root = tmp_path / "bucket"
+    (root / "in").mkdir(parents=True)
+    for name in ("a.parquet", "c.npz"):
+        shutil.copy(pair_files / name, root / "in" / name)
+    return root
+
+
+def score(inputs: Any, out: str, library: Path, **options: Any) -> cr.ScoreReport:
+    asked = {"backend": "cpu", "progress": False, "rows_per_shard": 1000, **options}
+    return cr.score(inputs, out, library=library, **asked)
+
+
+@pytest.mark.parametrize("kind", ["subtree", "fsspec", "uri"])
+def test_rows_of_files(cluster: None, pair_files: Path, answers: Any, bucket: Path, kind: str) -> None:
+    """Rows, audits and a second call are those of folders, and nothing else is left in the folder of results."""
+    head, options = "", {}
+    if kind == "uri":
+        head = f"file://{bucket}/"
+    elif kind == "subtree":
+        options = {"filesystem": fs.SubTreeFileSystem(str(bucket), fs.LocalFileSystem())}
+    else:
+        options = {"filesystem": Tagged(str(bucket))}
+    library = pair_files / "shapes0.json"
+    report = score(f"{head}in/*.parquet", f"{head}results", library, verify=30, **options)
+    report.raise_if_failed()
+    assert parts(bucket / "results").equals(answers)
+    assert all(s["audited"] == 30 and s["refuted"] == 0 for s in report.shards)
+    assert names(bucket / "results") == [cr.MANIFEST, *(f"part-{i:06d}.parquet" for i in range(6))]
+    kept = [p.stat().st_mtime_ns for p in sorted((bucket / "results").glob("part-*"))]
+    again = score(f"{head}in/*.parquet", f"{head}results", library, verify=30, **options)
+    assert again.shards == report.shards
+    assert [p.stat().st_mtime_ns for p in sorted((bucket / "results").glob("part-*"))] == kept
+
+    second = bucket / "results/part-000001.parquet"
+    second.write_bytes(second.read_bytes())
+    with pytest.raises(cl.FileError, match=r"part-000001\.parquet: it is not the file .* rows 1000 to 1999"):
+        score(f"{head}in/*.parquet", f"{head}results", library, **options)
+    second.unlink()
+    os.utime(bucket / "in/a.parquet")
+    with pytest.raises(cl.OptionError, match=r"in/a\.parquet has changed since its rows 0 to 999"):
+        score(f"{head}in/*.parquet", f"{head}results", library, **options)
+
+
+def test_npz(cluster: None, pair_files: Path, bucket: Path, engine: cl.Engine, tmp_path: Path) -> None:
+    import numpy as np
+
+    report = score("in/c.npz", "results", pair_files / "shapes2.json", filesystem=Tagged(str(bucket)))
+    report.raise_if_failed()
+    cl.score_file(pair_files / "c.npz", tmp_path / "w.npz", library=pair_files / "shapes2.json", engine=engine)
+    found = [np.load(p)["distance"] for p in sorted((bucket / "results").glob("part-*"))]
+    assert np.array_equal(np.concatenate(found), np.load(tmp_path / "w.npz")["distance"]) and len(found) == 6
+
+
+def test_an_upload_fails(cluster: None, pair_files: Path, answers: Any, bucket: Path) -> None:
+    """It leaves nothing, is listed by name, and the rest goes on; a second call answers what is missing."""
+    library = pair_files / "shapes0.json"
+    report = score("in/a.parquet", "results", library, filesystem=Failing(str(bucket)))
+    assert [s["shard"] for s in report.failed] == [1, 2, 3, 4, 5]
+    for s in report.failed:
+        assert s["out"] in s["error"] and "the connection is gone" in s["error"]
+    assert names(bucket / "results") == [cr.MANIFEST, "part-000000.parquet"]
+    with pytest.raises(cl.FileError, match=r"in/a\.parquet rows 1000 to 1999: .*part-000001"):
+        report.raise_if_failed()
+    kept = (bucket / "results/part-000000.parquet").stat().st_mtime_ns
+    score("in/a.parquet", "results", library, filesystem=Tagged(str(bucket))).raise_if_failed()
+    assert parts(bucket / "results").equals(answers)
+    assert (bucket / "results/part-000000.parquet").stat().st_mtime_ns == kept
+
+
+def test_a_cut_object(cluster: None, pair_files: Path, bucket: Path) -> None:
+    whole = (bucket / "in/a.parquet").read_bytes()
+    (bucket / "in/b.parquet").write_bytes(whole[: len(whole) // 2])
+    report = score("in/*.parquet", "results", pair_files / "shapes0.json", filesystem=Tagged(str(bucket)))
+    assert [s["input"] for s in report.failed] == ["in/b.parquet"] and "in/b.parquet" in report.failed[0]["error"]
+    assert sum(report.counts.values()) == CLUSTER_ROWS
+
+
+def test_two_drivers(cluster: None, pair_files: Path, bucket: Path) -> None:
+    """The lock of a driver that works is kept; that of a process of this machine that has ended is taken over."""
+    library, store = pair_files / "shapes0.json", Tagged(str(bucket))
+    folder = place("results", store)
+    folder.make()
+    with folder.only_driver(), pytest.raises(cl.FileError, match=rf"process {os.getpid()} on .*delete results/{LOCK}"):
+        score("in/a.parquet", "results", library, filesystem=store)
+    assert not names(bucket / "results")
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    mine = (bucket / "results" / LOCK).write_text
+    with folder.only_driver():
+        left = (bucket / "results" / LOCK).read_text()
+    mine(left.replace(f"process {os.getpid()}", f"process {ended.pid}"))
+    (bucket / "results/_uploading-part-000000.parquet-1").write_text("half")
+    score("in/a.parquet", "results", library, filesystem=store).raise_if_failed()
+    assert names(bucket / "results") == [cr.MANIFEST, *(f"part-{i:06d}.parquet" for i in range(6))]
+
+
+def test_only_the_rows_are_read(pair_files: Path, answers: Any, tmp_path: Path, engine: cl.Engine) -> None:
+    """Of a Parquet object with several row groups those of the rows are copied, each byte at its place."""
+    import pyarrow.parquet as pq
+
+    pq.write_table(pq.read_table(pair_files / "a.parquet"), tmp_path / "groups.parquet", row_group_size=1000)
+    one = place("groups.parquet", fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()))
+    with one.reading(2500, 3500) as local:
+        about = Path(local).stat()
+        assert about.st_size == (tmp_path / "groups.parquet").stat().st_size
+        assert about.st_blocks * 512 < 0.55 * about.st_size
+        out = tmp_path / "out.parquet"
+        cl.score_file(local, out, library=pair_files / "shapes0.json", rows=(2500, 3500), audit=False, engine=engine)
+        with pytest.raises(cl.FileError):
+            cl.score_file(local, out, library=pair_files / "shapes0.json", rows=(0, 10), audit=False, engine=engine)
+    assert pq.read_table(out).replace_schema_metadata().equals(answers.slice(2500, 1000))
