@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+
+	"clearance"
+	"clearance/batch"
+	"clearance/contact"
+	"clearance/contact/scenes"
+	"clearance/dataset"
+	"clearance/internal/view"
+	"clearance/rollout"
+)
+
+// start opens the files or makes the scene, with the engine. close frees the engine.
+func start(o *options) (a *view.App, end func() error, err error) {
+	h, err := clearance.Open(clearance.WithBackend(o.backend))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			h.Close()
+		}
+	}()
+	d, err := document(o, h)
+	if err != nil {
+		return nil, nil, err
+	}
+	live := view.NewLive(h, d, rollout.Options{Options: batch.Options{MaxIterations: o.maxIterations,
+		Tolerance: o.tolerance}})
+	a = view.New(d, live, o.files.First, o.width, o.height)
+	a.Speed = o.speed
+	if err := a.Seek(o.time); err != nil {
+		return nil, nil, err
+	}
+	a.Playing = o.play
+	return a, func() error {
+		if err := live.Close(); err != nil {
+			return err
+		}
+		return h.Close()
+	}, nil
+}
+
+// document opens files or makes a scene.
+func document(o *options, h *clearance.Handle) (*view.Document, error) {
+	if o.scene != "" {
+		scene, state, err := scenes.Simulation(o.scene, o.files.Count, o.seed)
+		if err != nil {
+			return nil, fmt.Errorf("--scene: %w", err)
+		}
+		return view.Simulate(h, "scene "+o.scene, scene, state, o.step)
+	}
+	d, err := view.Open(o.files)
+	if err != nil || !o.simulate {
+		return d, err
+	}
+	if o.files.Worlds == "" {
+		return nil, fmt.Errorf("--simulate: there are no --worlds")
+	}
+	file, err := dataset.ReadScene(o.files.Shapes)
+	if err != nil {
+		return nil, err
+	}
+	if !file.Listed {
+		file.Physics = nil
+	}
+	w := d.Worlds
+	if !w.Shared() {
+		return nil, fmt.Errorf("%s: the worlds of a simulation all have the same bodies", o.files.Worlds)
+	}
+	list := w.Bodies
+	if list == nil {
+		list = w.Shapes
+	}
+	scene, err := contact.NewScene(d.Bodies, list, file.Physics,
+		batch.Physics{Friction: &o.friction, Density: &o.density})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.files.Shapes, err)
+	}
+	return view.Simulate(h, d.Title, scene, &contact.State{Worlds: w.Count(), Pose: w.Poses}, o.step)
+}

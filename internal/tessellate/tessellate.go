@@ -1,0 +1,265 @@
+// Package tessellate makes triangle meshes of shapes, to be drawn and to be hit by rays.
+//
+// A mesh is the convex hull of points of the surface: the vertices of polytopes, else support points in chosen
+// directions. So it is convex, lies in the shape up to rounding, and has all its vertices on the surface. Boxes and hulls
+// without a margin are exact. No answer of a query depends on a mesh.
+//
+// # Layers and threads
+//
+// tessellate imports geom and geom/hull. A Mesh is not changed once it was made. Functions may be called by several
+// goroutines. Errors are those of shapes that are not valid, and name the kind.
+package tessellate
+
+import (
+	"fmt"
+	"math"
+
+	"clearance/geom"
+	"clearance/geom/hull"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// A Mesh is a convex surface in the local frame of its shape, in metres. A flat shape has two sides. A segment has two
+// vertices, an edge and no triangle; a point has a vertex alone.
+type Mesh struct {
+	// Vertices and Normals are [V]. A point of the surface where faces meet at a crease stands there once for each.
+	// Normals are unit vectors for shading.
+	Vertices, Normals []r3.Vec
+
+	// Triangles are counter-clockwise seen from outside.
+	Triangles [][3]int32
+
+	// Edges are those at creases, as indices of vertices: what an outline draws.
+	Edges [][2]int32
+
+	Center r3.Vec  // of a ball that contains the mesh,
+	Radius float64 // and its radius
+}
+
+// The levels of detail. A level above has about four times the triangles.
+const (
+	Tiny   = iota // 20 triangles of a ball
+	Coarse        // 80
+	Medium
+	Fine
+)
+
+// creaseCosine is that of the angle between faces beyond which shapes with edges have a crease: more than the 30 degrees
+// between the faces of a coarse cylinder, less than the angle at the rim of most cones. Tiny cylinders have creases.
+var creaseCosine = math.Cos(40 * math.Pi / 180)
+
+// Halfspace is the mesh of a half-space: the square of half-width 1 of its boundary. It is scaled to what is seen.
+func Halfspace() *Mesh {
+	m := &Mesh{Radius: math.Sqrt2}
+	for _, c := range [4][2]float64{{-1, -1}, {1, -1}, {1, 1}, {-1, 1}} {
+		m.Vertices = append(m.Vertices, r3.Vec{X: c[0], Y: c[1]})
+		m.Normals = append(m.Normals, r3.Vec{Z: 1})
+	}
+	m.Triangles = [][3]int32{{0, 1, 2}, {0, 2, 3}}
+	m.Edges = [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 0}}
+	return m
+}
+
+// Shape returns the mesh of a valid shape at a level of detail; that of a half-space is [Halfspace].
+func Shape(s geom.Shape, level int) (*Mesh, error) {
+	if err := s.Validate(); err != nil {
+		return nil, fmt.Errorf("tessellate: %w", err)
+	}
+	f := s.Kind().Family()
+	if f == geom.FamilyHalfspace {
+		return Halfspace(), nil
+	}
+	core, _ := geom.WithoutMargin(s)
+	polytope, err := polytopeOf(core)
+	if err != nil {
+		return nil, fmt.Errorf("tessellate: %s: %w", s.Kind(), err)
+	}
+	if polytope != nil && s.Radius() == 0 {
+		return of(polytope, 1), nil
+	}
+	lo, hi := s.AABB()
+	size := r3.Scale(0.5, r3.Sub(hi, lo))
+	support := func(d r3.Vec) r3.Vec { return geom.Support(s, d) }
+	var points []r3.Vec
+	crease := creaseCosine
+	if axis, ok := geom.RevolutionOf(s); ok && !axis.Ball && axis.Axis == (r3.Vec{Z: 1}) {
+		points = revolved(support, size, s.BoundingRadius(), level)
+	} else {
+		points = sampled(support, size, level)
+	}
+	if s.Radius() > 0 || f.Traits().StrictlyConvex {
+		crease = -1 // none
+	}
+	if polytope != nil {
+		points = append(points, offsetFaces(polytope, s.Radius(), hull.MaxPoints-len(points))...)
+	}
+	h, err := hull.Build(points)
+	if err != nil {
+		return nil, fmt.Errorf("tessellate: %s: %w", s.Kind(), err)
+	}
+	return of(h, crease), nil
+}
+
+// Support returns the mesh of a bounded convex set by its support function, with creases. size are half-widths of a box
+// about it, metres.
+func Support(support func(d r3.Vec) r3.Vec, size r3.Vec, level int) (*Mesh, error) {
+	h, err := hull.Build(sampled(support, size, level))
+	if err != nil {
+		return nil, fmt.Errorf("tessellate: %w", err)
+	}
+	return of(h, creaseCosine), nil
+}
+
+// polytopeOf returns the hull of a core with vertices and facets, nil of other cores.
+func polytopeOf(core geom.Shape) (*hull.Hull, error) {
+	switch c := core.(type) {
+	case *geom.Convex:
+		return c.Hull(), nil
+	case geom.Box:
+		var corners []r3.Vec
+		for i := range 8 {
+			d := r3.Vec{X: float64(i&1)*2 - 1, Y: float64(i>>1&1)*2 - 1, Z: float64(i>>2)*2 - 1}
+			corners = append(corners, c.CoreSupport(d))
+		}
+		return hull.Build(corners)
+	}
+	return nil, nil
+}
+
+// offsetFaces returns the corners of the faces of a polytope, moved outwards by r, as far as there are no more than
+// limit: the flat parts of its sum with a ball.
+func offsetFaces(h *hull.Hull, r float64, limit int) (points []r3.Vec) {
+	if 3*len(h.Facets) > limit {
+		return nil // its round edges are narrow against the faces, and samples show them
+	}
+	for i, f := range h.Facets {
+		for _, v := range f {
+			points = append(points, r3.Add(h.Vertices[v], r3.Scale(r, h.Normals[i])))
+		}
+	}
+	return points
+}
+
+// sampled returns support points in the directions of a geodesic sphere, divided by the half-widths of the set. So the
+// points of an ellipsoid are the images of uniform ones, and needles have points along their sides.
+func sampled(support func(r3.Vec) r3.Vec, size r3.Vec, level int) []r3.Vec {
+	directions := sphere(level)
+	points := make([]r3.Vec, len(directions))
+	for i, d := range directions {
+		points[i] = support(scaledDirection(d, size))
+	}
+	return points
+}
+
+// scaledDirection divides a direction by half-widths, of which flat sets have zero ones.
+func scaledDirection(d, size r3.Vec) r3.Vec {
+	least := 1e-6 * max(size.X, size.Y, size.Z)
+	if least == 0 {
+		return d
+	}
+	return r3.Unit(r3.Vec{X: d.X / max(size.X, least), Y: d.Y / max(size.Y, least), Z: d.Z / max(size.Z, least)})
+}
+
+// revolved returns support points of a solid of revolution about z: those of a profile, rotated to equal longitudes.
+func revolved(support func(r3.Vec) r3.Vec, size r3.Vec, radius float64, level int) (points []r3.Vec) {
+	p := profile{
+		at: func(latitude float64) r3.Vec {
+			return support(scaledDirection(r3.Vec{X: math.Cos(latitude), Z: math.Sin(latitude)}, size))
+		},
+		edge: 2 * radius * math.Sin(math.Pi/float64(int(6)<<level)),
+	}
+	steps := 4 << level
+	last := -math.Pi / 2
+	p.add(last)
+	for i := range steps {
+		next := math.Pi * (float64(i+1)/float64(steps) - 0.5)
+		p.between(last, next, p.at(last), p.at(next))
+		p.add(next)
+		last = next
+	}
+	longitudes := 6 << level
+	for _, latitude := range p.latitudes {
+		at := p.at(latitude)
+		if math.Abs(at.X) <= 1e-12*radius {
+			at.X = 0 // one pole, not as many as longitudes
+		}
+		for j := range longitudes {
+			s, c := math.Sincos(2 * math.Pi * float64(j) / float64(longitudes))
+			points = append(points, r3.Vec{X: at.X * c, Y: at.X * s, Z: at.Z})
+		}
+	}
+	return points
+}
+
+// A profile is the latitudes of support points in the half-plane y = 0, x ≥ 0. Between those of its ends no two
+// neighbors are farther apart than edge, but for the ends of segments of the boundary.
+type profile struct {
+	at        func(latitude float64) r3.Vec
+	edge      float64 // metres
+	latitudes []float64
+}
+
+func (p *profile) add(latitude float64) { p.latitudes = append(p.latitudes, latitude) }
+
+// segmentAngle is the difference of latitudes, in radians, below which a jump of the support point is a segment of the
+// boundary. Points at its ends are on the surface in any case.
+const segmentAngle = 1e-7
+
+func (p *profile) between(lo, hi float64, atLo, atHi r3.Vec) {
+	for r3.Norm(r3.Sub(atHi, atLo)) > p.edge {
+		mid := lo + (hi-lo)/2
+		if hi-lo < segmentAngle {
+			p.add(lo)
+			p.add(hi)
+			return
+		}
+		at := p.at(mid)
+		fromLo, fromHi := r3.Norm(r3.Sub(at, atLo)), r3.Norm(r3.Sub(at, atHi))
+		switch half := p.edge / 2; {
+		case fromLo > half && fromHi > half:
+			p.between(lo, mid, atLo, at)
+			p.add(mid)
+			lo, atLo = mid, at
+		case fromLo < fromHi:
+			lo, atLo = mid, at
+		default:
+			hi, atHi = mid, at
+		}
+	}
+}
+
+// sphere returns the vertices of an icosahedron whose faces were divided level times: 10·4^level + 2 unit vectors.
+func sphere(level int) []r3.Vec {
+	const phi = math.Phi
+	points := []r3.Vec{{X: -1, Y: phi}, {X: 1, Y: phi}, {X: -1, Y: -phi}, {X: 1, Y: -phi}, {Y: -1, Z: phi},
+		{Y: 1, Z: phi}, {Y: -1, Z: -phi}, {Y: 1, Z: -phi}, {X: phi, Z: -1}, {X: phi, Z: 1}, {X: -phi, Z: -1},
+		{X: -phi, Z: 1}}
+	faces := [][3]int{{0, 11, 5}, {0, 5, 1}, {0, 1, 7}, {0, 7, 10}, {0, 10, 11}, {1, 5, 9}, {5, 11, 4}, {11, 10, 2},
+		{10, 7, 6}, {7, 1, 8}, {3, 9, 4}, {3, 4, 2}, {3, 2, 6}, {3, 6, 8}, {3, 8, 9}, {4, 9, 5}, {2, 4, 11}, {6, 2, 10},
+		{8, 6, 7}, {9, 8, 1}}
+	for i, p := range points {
+		points[i] = r3.Unit(p)
+	}
+	for range level {
+		middles := map[[2]int]int{}
+		middle := func(a, b int) int {
+			key := [2]int{min(a, b), max(a, b)}
+			i, ok := middles[key]
+			if !ok {
+				i = len(points)
+				points = append(points, r3.Unit(r3.Add(points[a], points[b])))
+				middles[key] = i
+			}
+			return i
+		}
+		divided := make([][3]int, 0, 4*len(faces))
+		for _, f := range faces {
+			ab, bc, ca := middle(f[0], f[1]), middle(f[1], f[2]), middle(f[2], f[0])
+			divided = append(divided, [3]int{f[0], ab, ca}, [3]int{f[1], bc, ab}, [3]int{f[2], ca, bc},
+				[3]int{ab, bc, ca})
+		}
+		faces = divided
+	}
+	return points
+}

@@ -1,0 +1,397 @@
+package view
+
+import (
+	"fmt"
+	"image"
+	"math"
+	"strings"
+
+	"clearance/batch"
+	"clearance/geom"
+	"clearance/internal/tessellate"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// A Frame is what is drawn: passes one after the other, then the quads of text.
+type Frame struct {
+	Passes []Pass
+	Quads  []Quad
+}
+
+// A Pass is a part of the screen with a camera of its own. Positions are relative to the target of the camera.
+type Pass struct {
+	Screen image.Rectangle // pixels from the left upper corner
+	Matrix [16]float32     // see [Camera.Matrix]
+	Eye    [3]float32      // direction from the target to the eye
+
+	Batches []Batch // opaque ones first, then the others
+	Lines   []Point // pairs of ends, over all else
+	Points  []Point // discs, over all else
+}
+
+// A Batch is the instances of a mesh.
+type Batch struct {
+	Mesh      *tessellate.Mesh
+	Instances []Instance
+	Outlines  bool
+}
+
+// An Instance is a mesh at a place: x ↦ M·x + t, with the rows of M and t side by side, [3,4].
+type Instance struct {
+	Rows  [12]float32
+	Color Color
+}
+
+// A Point is the end of a line, or a disc of a size in pixels.
+type Point struct {
+	At    [3]float32
+	Size  float32
+	Color Color
+}
+
+// Instances is the number of instances of a frame.
+func (f *Frame) Instances() (n int) {
+	for _, p := range f.Passes {
+		for _, b := range p.Batches {
+			n += len(b.Instances)
+		}
+	}
+	return n
+}
+
+// Triangles is the number of triangles of a frame.
+func (f *Frame) Triangles() (n int) {
+	for _, p := range f.Passes {
+		for _, b := range p.Batches {
+			n += len(b.Instances) * len(b.Mesh.Triangles)
+		}
+	}
+	return n
+}
+
+// outlined is the number of pixels of radius from which on a shape has outlines in the grid.
+const outlined = 24
+
+// Draw lists what the view shows.
+func (a *App) Draw() *Frame {
+	camera := a.fit()
+	screen := image.Rect(0, 0, a.Width, a.Height)
+	f := &Frame{Passes: []Pass{a.scene(camera, screen)}}
+	if a.View == PairView && a.Steps != nil && a.Steps.Difference != nil {
+		f.Passes = append(f.Passes, a.differencePass(camera))
+	}
+	a.text(f)
+	return f
+}
+
+// newPass begins a pass of a camera.
+func newPass(c *Camera, screen image.Rectangle) Pass {
+	eye := r3.Scale(-1, c.axes()[2])
+	return Pass{Screen: screen, Matrix: c.Matrix(screen.Dx(), screen.Dy()), Eye: float3(eye)}
+}
+
+func float3(v r3.Vec) [3]float32 { return [3]float32{float32(v.X), float32(v.Y), float32(v.Z)} }
+
+// scene is the pass of the bodies.
+func (a *App) scene(camera *Camera, screen image.Rectangle) Pass {
+	p := newPass(camera, screen)
+	b := batcher{index: map[batchKey]int{}}
+	classes := make([]Class, a.Doc.Worlds.BodiesPerWorld())
+	last := -1
+	lib := a.Doc.Bodies.Library()
+	a.eachBody(func(cell int, k int32, offset r3.Vec) {
+		if cell != last {
+			a.classes(cell, classes)
+			last = cell
+		}
+		color := a.colorOf(k, classes)
+		if bounds := a.Doc.ballOf(cell, k); bounds.radius >= 0 &&
+			!camera.Sees(r3.Add(bounds.center, offset), bounds.radius, a.Width, a.Height) {
+			return
+		}
+		a.Doc.parts(cell, k, func(_ int, shape int32, pose geom.Pose) {
+			s := lib.Shape(shape)
+			scale, of := 1.0, color
+			level, pixels := tessellate.Fine, math.Inf(1)
+			if s.Kind() == geom.KindHalfspace {
+				scale = a.groundHalf()
+				if of == Contact.Color() || of == Clear.Color() || of == Unknown.Color() {
+					of = colorGround // else one body on the ground makes most of the picture red
+				}
+			} else {
+				pixels = camera.Pixels(r3.Add(pose.Position, offset), s.BoundingRadius(), a.Height)
+				level = levelOf(pixels)
+			}
+			m := a.mesh(shape, level)
+			at := r3.Sub(r3.Add(pose.Position, offset), camera.Target)
+			lines := a.Outlines && (a.View != GridView || pixels > outlined && !math.IsInf(pixels, 0))
+			b.add(m, lines, instance(pose.Matrix(), at, scale, of))
+			if len(m.Triangles) == 0 { // a point, or a segment
+				for _, v := range m.Vertices {
+					p.Points = append(p.Points, Point{float3(r3.Add(at, r3.Sub(pose.Apply(v), pose.Position))), 5, of})
+				}
+			}
+		})
+	})
+	p.Batches = b.list
+	if a.View != GridView {
+		a.contacts(&p, camera)
+	}
+	return p
+}
+
+// levelOf is the level of detail of a shape of a radius in pixels.
+func levelOf(pixels float64) int {
+	switch {
+	case pixels < 6:
+		return tessellate.Tiny
+	case pixels < 16:
+		return tessellate.Coarse
+	case pixels < 60:
+		return tessellate.Medium
+	}
+	return tessellate.Fine
+}
+
+// classes sets the classes of the places of a cell by the answers that the view has.
+func (a *App) classes(cell int, places []Class) {
+	clear(places)
+	if a.View == GridView {
+		if a.all != nil {
+			a.all.Classes(cell, a.Time, places)
+		}
+		return
+	}
+	for i := range a.Answers {
+		x := &a.Answers[i]
+		if x.A >= 0 && x.B >= 0 {
+			places[x.A], places[x.B] = max(places[x.A], x.Class), max(places[x.B], x.Class)
+		}
+	}
+	if a.Doc.Worlds.AllPairs && len(a.Answers) > 0 {
+		for k := range places {
+			places[k] = max(places[k], Clear)
+		}
+	}
+}
+
+// colorOf is the color of the body at a place: by its class, in the view of a pair by its side.
+func (a *App) colorOf(k int32, classes []Class) Color {
+	x := a.Answer()
+	side := colorOther.withAlpha(0.15)
+	switch {
+	case a.View != PairView && !a.Doc.Rows, a.View == GridView, a.View == CellView && classes[k] > Contact:
+		side = classes[k].Color()
+	case x != nil && x.A == k:
+		side = colorA
+	case x != nil && x.B == k:
+		side = colorB
+	case x == nil && a.Doc.Rows:
+		side = classes[k].Color()
+	}
+	if a.SeeThrough && side[3] == 1 {
+		side[3] = 0.45
+	}
+	return side
+}
+
+type batchKey struct {
+	mesh   *tessellate.Mesh
+	lines  bool
+	opaque bool
+}
+
+// A batcher collects instances by mesh.
+type batcher struct {
+	list  []Batch
+	index map[batchKey]int
+}
+
+func (b *batcher) add(m *tessellate.Mesh, lines bool, i Instance) {
+	key := batchKey{m, lines, i.Color[3] == 1}
+	at, ok := b.index[key]
+	if !ok {
+		at = len(b.list)
+		b.index[key] = at
+		b.list = append(b.list, Batch{Mesh: m, Outlines: lines})
+	}
+	b.list[at].Instances = append(b.list[at].Instances, i)
+}
+
+// instance places a mesh, scaled, at a point relative to the target.
+func instance(m geom.Mat3, at r3.Vec, scale float64, c Color) (i Instance) {
+	t := [3]float64{at.X, at.Y, at.Z}
+	for row := range 3 {
+		for k := range 3 {
+			i.Rows[4*row+k] = float32(scale * m[3*row+k])
+		}
+		i.Rows[4*row+3] = float32(t[row])
+	}
+	i.Color = c
+	return i
+}
+
+// contacts draws the witnesses and the normal of answers: of the selected one, and of all in contact.
+func (a *App) contacts(p *Pass, camera *Camera) {
+	for i := range a.Answers {
+		x := &a.Answers[i]
+		if !x.Points || i != a.Pair && (a.View == PairView || x.Class != Contact) {
+			continue
+		}
+		wa, wb := r3.Sub(x.WitnessA, camera.Target), r3.Sub(x.WitnessB, camera.Target)
+		color := x.Class.Color()
+		if x.Class == Clear {
+			color = colorEdge
+		}
+		if i == a.Pair {
+			tip := r3.Add(wa, r3.Scale(camera.Distance/10, x.Normal))
+			p.line(wa, tip, colorStep)
+			p.line(wa, wb, color)
+			a.errorBall(p, x, wb)
+		}
+		size := float32(8)
+		if i == a.Pair {
+			size = 12
+		}
+		p.Points = append(p.Points, Point{float3(wa), size, color}, Point{float3(wb), size, color})
+	}
+}
+
+// errorBall draws the interval distance ± gap about the second witness, as a cross: its arms are as long as the gap.
+func (a *App) errorBall(p *Pass, x *Answer, at r3.Vec) {
+	if !(x.Gap > 0) || math.IsInf(x.Gap, 0) {
+		return
+	}
+	for _, axis := range []r3.Vec{{X: x.Gap}, {Y: x.Gap}, {Z: x.Gap}} {
+		p.line(r3.Sub(at, axis), r3.Add(at, axis), Undecided.Color())
+	}
+}
+
+func (p *Pass) line(from, to r3.Vec, c Color) {
+	p.Lines = append(p.Lines, Point{float3(from), 1, c}, Point{float3(to), 1, c})
+}
+
+// differencePass draws A − B, with the origin, in the right lower corner, seen from the direction of the camera.
+func (a *App) differencePass(camera *Camera) Pass {
+	side := min(a.Width, a.Height) * 2 / 5
+	screen := image.Rect(a.Width-side-8, a.Height-side-8, a.Width-8, a.Height-8)
+	m := a.Steps.Difference
+	toOrigin := r3.Norm(m.Center)
+	radius := (m.Radius + max(m.Radius, toOrigin)) / 2
+	center := m.Center
+	if toOrigin > 0 {
+		center = r3.Scale(1-max(toOrigin-m.Radius, 0)/2/toOrigin, m.Center)
+		radius = max(m.Radius, (m.Radius+toOrigin)/2)
+	}
+	c := Camera{Yaw: camera.Yaw, Pitch: camera.Pitch}
+	c.Fit(center, 1.1*radius, side, side)
+	p := newPass(&c, screen)
+	b := batcher{index: map[batchKey]int{}}
+	b.add(m, a.Outlines, instance(geom.Identity3(), r3.Scale(-1, c.Target), 1, colorOther.withAlpha(0.35)))
+	p.Batches = b.list
+	origin := r3.Scale(-1, c.Target)
+	p.Points = append(p.Points, Point{float3(origin), 9, colorOrigin})
+	return p
+}
+
+// text lists the quads of the texts.
+func (a *App) text(f *Frame) {
+	f.Quads, _ = panel(f.Quads, 8, 8, 1, a.Info())
+	if a.Help {
+		lines := strings.Count(keysText(), "\n") + 1
+		f.Quads, _ = panel(f.Quads, 8, a.Height-8-lines*(GlyphHeight+2)-12, 1, keysText())
+	}
+}
+
+// Info is the text of the upper left corner.
+func (a *App) Info() string {
+	var b strings.Builder
+	what := "world"
+	if a.Doc.Rows {
+		what = "row"
+	}
+	fmt.Fprintf(&b, "%s\n", Printable(a.Doc.Title, 60))
+	if a.View == GridView {
+		n := [Invalid + 1]int{}
+		classes := make([]Class, a.Doc.Worlds.BodiesPerWorld())
+		for cell := range a.Doc.Count() {
+			a.classes(cell, classes)
+			worst := Unknown
+			for _, c := range classes {
+				worst = max(worst, c)
+			}
+			n[worst]++
+		}
+		fmt.Fprintf(&b, "%d %ss from %d on: %d in contact (red), %d undecided (yellow), %d invalid\n", a.Doc.Count(), what,
+			a.Doc.First, n[Contact], n[Undecided], n[Invalid])
+	} else {
+		fmt.Fprintf(&b, "%s %d, %d bodies, %d answers\n", what, a.Doc.First+a.Cell, a.Doc.Worlds.BodiesPerWorld(),
+			len(a.Answers))
+	}
+	source := "engine"
+	if a.Stored {
+		source = "file"
+	}
+	fmt.Fprintf(&b, "answers of the %s", source)
+	if a.Doc.Moves() {
+		fmt.Fprintf(&b, ", time %.3f %s", a.Time, a.Doc.mover.Unit())
+	}
+	if a.FrameSeconds > 0 {
+		fmt.Fprintf(&b, ", %.1f ms a frame", 1e3*a.FrameSeconds)
+	}
+	if x := a.Answer(); x != nil && a.View != GridView {
+		b.WriteString("\n" + a.describe(x))
+	}
+	if a.Message != "" {
+		b.WriteString("\n" + Printable(a.Message, 100))
+	}
+	return b.String()
+}
+
+// describe is an answer in words.
+func (a *App) describe(x *Answer) string {
+	var b strings.Builder
+	name := func(k, part int32) string {
+		if k < 0 {
+			return "?"
+		}
+		body := a.Doc.Worlds.Body(a.Cell, k)
+		if body == batch.Absent {
+			return "nothing"
+		}
+		s := a.Doc.Name(body)
+		if part >= 0 && len(a.Doc.Bodies.Parts(body)) > 1 {
+			s += fmt.Sprintf(" (part %d)", part)
+		}
+		return s
+	}
+	fmt.Fprintf(&b, "A %s, B %s: ", name(x.A, x.PartA), name(x.B, x.PartB))
+	if a.Doc.Worlds.AllPairs && !a.Stored {
+		fmt.Fprintf(&b, "bodies %d and %d\n", x.A, x.B)
+	} else {
+		fmt.Fprintf(&b, "row %d\n", x.Row)
+	}
+	fmt.Fprintf(&b, "%s, %s", x.Status, bound(x.Distance, x.Gap))
+	if !math.IsNaN(x.T0) {
+		fmt.Fprintf(&b, "\nno contact before %.6g", x.T0)
+		if !math.IsNaN(x.T1) && x.Class == Contact {
+			fmt.Fprintf(&b, ", contact by %.6g", x.T1)
+		}
+	}
+	if x.Solver != "" {
+		fmt.Fprintf(&b, "\n%s", x.Solver)
+		if x.Iterations >= 0 {
+			fmt.Fprintf(&b, ", %d iterations", x.Iterations)
+		}
+	}
+	return b.String()
+}
+
+// bound is a value and the bound of its error, in characters of the font.
+func bound(value, gap float64) string {
+	if math.IsNaN(value) {
+		return "no distance"
+	}
+	return fmt.Sprintf("distance %.9g +/- %.2g m", value, gap)
+}
