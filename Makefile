@@ -26,10 +26,13 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 export GALLIVM_PERF ?= nopt
 
 .DEFAULT_GOAL := help
-.PHONY: help build bench peers pictures gpu-check gpu-cost test test-all fmt lint format-check generate generated shaders vulkan cross nocgo unit race fuzz python wheel cover vulncheck clean
+.PHONY: help build viewer bench peers pictures gpu-check gpu-cost test test-all fmt lint format-check generate generated shaders vulkan cross nocgo unit race fuzz python wheel cover vulncheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+viewer: ## build bin/clearview, the viewer (needs the headers of OpenGL and X11)
+	$(GO) build -tags clearview -trimpath -o bin/clearview ./cmd/clearview
 
 build: ## build bin/batchbench
 	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/batchbench ./cmd/batchbench

@@ -39,8 +39,11 @@ var layers = map[string][]string{
 	"internal/layout":  {"batch", "geom", "geom/cells"},
 	"internal/testkit": {"geom"},
 	// for viewers
-	"internal/scenefile": {},
-	"internal/rowtrace":  {"batch", "cpu", "internal/scenefile", "ref"},
+	"internal/scenefile":  {},
+	"internal/rowtrace":   {"batch", "cpu", "internal/scenefile", "ref"},
+	"internal/tessellate": {"geom", "geom/hull"},
+	"internal/view": {".", "batch", "contact", "dataset", "geom", "internal/rowtrace", "internal/scenefile",
+		"internal/score", "internal/tessellate", "rollout", "rollout/sweep"},
 	// below the C interface
 	"internal/kinematics": {},
 	// for tests alone
@@ -79,6 +82,7 @@ var layers = map[string][]string{
 	"bench/scaling": {".", "batch", "dataset", "dataset/generate", "dispatch", "internal/meter", "internal/score",
 		"rollout", "rollout/sweep", "verify", "bench/folder", "bench/plots"},
 	"cmd/batchbench": {anything},
+	"cmd/clearview":  {anything},
 	"cmd/genlayout":  {"batch", "geom", "internal/layout"},
 	"cmd/gpucost":    {"batch", "bench/folder", "dataset/generate", "engine", "shaders"},
 	"cmd/libclearance": {".", "batch", "contact", "cpu", "dataset", "dataset/stream", "derive", "dispatch", "engine",
@@ -104,6 +108,8 @@ var owners = map[string][]string{
 	"github.com/spf13/cobra":        {"cmd"},
 	"github.com/schollz":            {"cmd"},
 	"golang.org/x/term":             {"cmd"},
+	"github.com/go-gl":              {"cmd/clearview"}, // under its build tag
+	"golang.org/x/image":            {"internal/view"},
 	"github.com/klauspost/compress": {"dataset"},
 	"github.com/klauspost/cpuid":    {"cpu", "contact/lanes", "derive/lanes"},
 	"golang.org/x/perf":             {"bench"},

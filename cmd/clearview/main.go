@@ -1,4 +1,5 @@
-// Command clearview shows pairs, worlds and motions with their answers on the screen: contacts red, undecided rows yellow.
+// Command clearview shows pairs, worlds and motions with their answers on the screen: contacts red, undecided rows
+// yellow.
 //
 // It needs OpenGL 3.3, a C compiler and, on Linux, the headers of X11, so that it is built only with a tag:
 //
@@ -44,7 +45,8 @@ func parse(args []string) (*options, error) {
 	fs.StringVar(&o.files.Motions, "motions", "", "worlds of moving bodies, .parquet or .npz")
 	fs.StringVar(&o.files.Results, "results", "", "their results; without them an engine answers")
 	fs.BoolVar(&o.files.AllPairs, "all-pairs", false, "all pairs of the bodies of a world, whatever their file lists")
-	fs.StringVar(&o.scene, "scene", "", "in place of files, a kind of seeded scene that is simulated: boxes, stack, ...")
+	fs.StringVar(&o.scene, "scene", "", "in place of files, a kind of seeded scene that is simulated: ground, heap, "+
+		"mixed, stack4, stack8 or stack10")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of --scene")
 	fs.BoolVar(&o.simulate, "simulate", false, "let the bodies of --worlds fall, by their physics in --shapes")
 	fs.Float64Var(&o.density, "density", 1000, "kg/m³ of bodies that state no mass")
@@ -55,7 +57,8 @@ func parse(args []string) (*options, error) {
 	fs.IntVar(&o.files.Count, "count", 1000, "rows or worlds in memory, and in the grid")
 	fs.StringVar(&o.backend, "backend", "auto", "of the engine: auto, vulkan, cpu or ref")
 	fs.IntVar(&o.maxIterations, "max-iterations", 0, "limit of each solver of the engine; 0 is its default")
-	fs.Float64Var(&o.tolerance, "tolerance", 0, "largest gap of the engine, relative to the size of the pair; 0 is its default")
+	fs.Float64Var(&o.tolerance, "tolerance", 0, "largest gap of the engine, relative to the size of the pair; 0 is "+
+		"its default")
 	fs.IntVar(&o.width, "width", 1280, "pixels of the window")
 	fs.IntVar(&o.height, "height", 800, "pixels of the window")
 	fs.StringVar(&o.view, "view", "1", "the view to begin with, by its key: 1, 2 or 3")

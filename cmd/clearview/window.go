@@ -136,8 +136,9 @@ func picture(ctx context.Context, a *view.App, r *renderer, o *options) error {
 	if err := writePNG(o.screenshot, target.pixels()); err != nil {
 		return err
 	}
-	return json.NewEncoder(os.Stdout).Encode(report{Device: r.device(), Instances: f.Instances(), Triangles: f.Triangles(),
-		Frames: o.frames, Median: median(all), Drawing: median(drawing), Time: a.Time, Text: a.Info()})
+	return json.NewEncoder(os.Stdout).Encode(report{Device: r.device(), Instances: f.Instances(),
+		Triangles: f.Triangles(), Frames: o.frames, Median: median(all), Drawing: median(drawing),
+		Time: a.Time, Text: a.Info()})
 }
 
 func median(x []float64) float64 {

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// of returns the mesh of a hull. Faces whose normals have a product below crease meet at a crease: 1 makes each edge one,
-// -1 none.
+// of returns the mesh of a hull. Faces whose normals have a product below crease meet at a crease: 1 makes each edge
+// one, -1 none.
 func of(h *hull.Hull, crease float64) *Mesh {
 	m := &Mesh{}
 	if h.Dim < 2 {

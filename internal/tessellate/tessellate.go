@@ -1,8 +1,8 @@
 // Package tessellate makes triangle meshes of shapes, to be drawn and to be hit by rays.
 //
 // A mesh is the convex hull of points of the surface: the vertices of polytopes, else support points in chosen
-// directions. So it is convex, lies in the shape up to rounding, and has all its vertices on the surface. Boxes and hulls
-// without a margin are exact. No answer of a query depends on a mesh.
+// directions. So it is convex, lies in the shape up to rounding, and has all its vertices on the surface. Boxes and
+// hulls without a margin are exact. No answer of a query depends on a mesh.
 //
 // # Layers and threads
 //
@@ -45,8 +45,9 @@ const (
 	Fine
 )
 
-// creaseCosine is that of the angle between faces beyond which shapes with edges have a crease: more than the 30 degrees
-// between the faces of a coarse cylinder, less than the angle at the rim of most cones. Tiny cylinders have creases.
+// creaseCosine is that of the angle between faces beyond which shapes with edges have a crease: more than the 30
+// degrees between the faces of a coarse cylinder, less than the angle at the rim of most cones. Tiny cylinders have
+// creases.
 var creaseCosine = math.Cos(40 * math.Pi / 180)
 
 // Halfspace is the mesh of a half-space: the square of half-width 1 of its boundary. It is scaled to what is seen.

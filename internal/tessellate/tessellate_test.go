@@ -35,8 +35,9 @@ func kinds(t *testing.T) map[string]geom.Shape {
 		"sphere": geom.Sphere{R: 2}, "capsule": geom.Capsule{R: 0.1, HalfLength: 0.5},
 		"cylinder": geom.Cylinder{R: 0.1, HalfLength: 0.5}, "disc": geom.Cylinder{R: 1, HalfLength: 1e-4},
 		"cone": geom.Cone{R: 0.4, HalfLength: 0.5}, "needle": geom.Cone{R: 1e-3, HalfLength: 1},
-		"frustum": geom.Frustum{RBottom: 0.2, RTop: 0.1, HalfLength: 0.3},
-		"box":     geom.Box{HalfExtents: r3.Vec{X: 1, Y: 2, Z: 3}}, "plate": geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1e-5}},
+		"frustum":      geom.Frustum{RBottom: 0.2, RTop: 0.1, HalfLength: 0.3},
+		"box":          geom.Box{HalfExtents: r3.Vec{X: 1, Y: 2, Z: 3}},
+		"plate":        geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1e-5}},
 		"ellipsoid":    geom.Ellipsoid{SemiAxes: r3.Vec{X: 1, Y: 0.2, Z: 0.1}},
 		"spheroid":     geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.1, Y: 0.1, Z: 1}},
 		"superquadric": geom.Superquadric{SemiAxes: r3.Vec{X: 0.1, Y: 0.2, Z: 0.3}, Alpha1: 0.5, Alpha2: 0.7},
@@ -82,8 +83,9 @@ func TestVerticesLieOnTheSurface(t *testing.T) {
 }
 
 // TestSupportValues: a mesh lies in its shape, and its support values lack no more than its facets cut off; exact of
-// polytopes. An arc of 60, 30, 15 or 7.5 degrees sags by 1 − cos of the half, relative to its radius; a geodesic sphere's
-// longest edges, divided 0 to 3 times, are 63, 36, 19 and 9.6 degrees, whose triangles have circumradii of 0.6 of that.
+// polytopes. An arc of 60, 30, 15 or 7.5 degrees sags by 1 − cos of the half, relative to its radius; a geodesic
+// sphere's longest edges, divided 0 to 3 times, are 63, 36, 19 and 9.6 degrees, whose triangles have circumradii of 0.6
+// of that.
 func TestSupportValues(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	allowed := map[int]float64{Tiny: 0.21, Coarse: 0.08, Medium: 0.022, Fine: 0.006}
@@ -112,7 +114,7 @@ func TestSupportValues(t *testing.T) {
 					most = 1e-14
 				}
 				if !(lack >= -1e-9 && lack <= most) {
-					t.Errorf("%s, level %d: the support value in direction %v is %g, want %g less at most %g of the size",
+					t.Errorf("%s, level %d: the support value along %v is %g, want %g less at most %g of the size",
 						name, level, d, got, want, most)
 					break
 				}

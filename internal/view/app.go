@@ -1,11 +1,11 @@
-// Package view is the viewer without a display: documents of files, answers of an engine, camera, keys, what is hit by the
-// mouse, and lists of what is drawn. Command clearview draws these lists.
+// Package view is the viewer without a display: documents of files, answers of an engine, camera, keys, what is hit by
+// the mouse, and lists of what is drawn. Command clearview draws these lists.
 //
 // # Layers and threads
 //
-// view may import any package but commands; it draws nothing itself. An [App] belongs to one goroutine. Errors are those
-// of files, which name file, row and column, and of the engine. A body whose pose is invalid is not drawn; its pairs are
-// shown as invalid.
+// view may import any package but commands; it draws nothing itself. An [App] belongs to one goroutine. Errors are
+// those of files, which name file, row and column, and of the engine. A body whose pose is invalid is not drawn; its
+// pairs are shown as invalid.
 package view
 
 import (
@@ -56,7 +56,8 @@ type App struct {
 	Camera        [viewCount]Camera
 	fitted        [viewCount]bool
 
-	Steps *Steps // of the solver on the pair, nil outside of PairView
+	Steps  *Steps       // of the solver on the pair, nil outside of PairView
+	Method batch.Method // of the solver of the steps
 
 	pinned bool     // whether the pair was chosen
 	all    *Results // of all cells, at the time
@@ -94,8 +95,8 @@ func New(d *Document, l *Live, first, width, height int) *App {
 	return a
 }
 
-// Advance moves the time line by seconds of the clock, if it plays, and brings the answers that the view shows up to the
-// time.
+// Advance moves the time line by seconds of the clock, if it plays, and brings the answers that the view shows up to
+// the time.
 func (a *App) Advance(ctx context.Context, seconds float64) error {
 	if a.Playing && a.Doc.Moves() {
 		t := a.Time + a.Speed*seconds
@@ -169,8 +170,8 @@ func (a *App) solve(ctx context.Context) (err error) {
 	return nil
 }
 
-// nearest is the index of the answer with the worst class and the least distance of those that a condition admits; -1 for
-// none.
+// nearest is the index of the answer with the worst class and the least distance of those that a condition admits; -1
+// for none.
 func (a *App) nearest(admits func(Answer) bool) int {
 	order := a.order(admits)
 	if len(order) == 0 {

@@ -6,7 +6,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// A Camera looks at a target, with the z axis of the world upwards on the screen. Lengths are in metres, angles in radians.
+// A Camera looks at a target, with the z axis of the world upwards on the screen. Lengths are in metres, angles in
+// radians.
 type Camera struct {
 	Target     r3.Vec
 	Yaw, Pitch float64 // of the eye as seen from the target: about z from x, and above the plane of x and y
@@ -14,7 +15,7 @@ type Camera struct {
 	Scene      float64 // radius of what is seen about the target: it sets the range of depths
 }
 
-// fieldOfView is the angle that the height of the screen spans: that of a normal lens.
+// fieldOfView is the angle from the bottom of the screen to its top, as of a normal lens.
 const fieldOfView = 40 * math.Pi / 180
 
 // maxPitch keeps the z axis upwards.
@@ -75,8 +76,8 @@ func (c *Camera) depths() (near, far float64) {
 	return max(c.Distance-4*c.Scene, c.Distance/200), c.Distance + 8*c.Scene
 }
 
-// Matrix returns the product of projection and view, column-major as OpenGL takes it, for points relative to the target:
-// so float32 suffices far from the origin of the world.
+// Matrix returns the product of projection and view, column-major as OpenGL takes it, for points relative to the
+// target: so float32 suffices far from the origin of the world.
 func (c *Camera) Matrix(width, height int) (m [16]float32) {
 	a := c.axes()
 	near, far := c.depths()

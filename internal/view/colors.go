@@ -58,3 +58,11 @@ var Background = Color{0.93, 0.94, 0.95, 1}
 
 // withAlpha returns c with another opacity.
 func (c Color) withAlpha(a float32) Color { c[3] = a; return c }
+
+// dark returns a darker color.
+func (c Color) dark() Color {
+	for i := range 3 {
+		c[i] *= 0.55
+	}
+	return c
+}

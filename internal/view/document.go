@@ -26,8 +26,8 @@ type Files struct {
 	First, Count int
 }
 
-// A Document is what the viewer shows: cells, each of which is a world or a row of pairs. All cells are worlds of bodies
-// here; a row of pairs is one of two bodies and one pair.
+// A Document is what the viewer shows: cells, each of which is a world or a row of pairs. All cells are worlds of
+// bodies here; a row of pairs is one of two bodies and one pair.
 type Document struct {
 	Title  string
 	Bodies *batch.Bodies
@@ -202,9 +202,10 @@ func readPairResults(path string, first, n, all int) (*Results, error) {
 	if file.Len() != int64(all) {
 		return nil, fmt.Errorf("%s has %d rows, the pairs %d", path, file.Len(), all)
 	}
-	rows := batch.EmptyResults(n, file.Columns(), file.Precision())
+	o := &batch.Options{Columns: file.Columns(), Precision: file.Precision()}
+	rows := batch.NewResults(n, o)
 	// The reader has no range: rows before the first are read and dropped.
-	chunk := batch.EmptyResults(min(max(first, 1), 1<<14), file.Columns(), file.Precision())
+	chunk := batch.NewResults(min(max(first, 1), 1<<14), o)
 	for skipped := 0; skipped < first; {
 		part := chunk.Slice(0, min(chunk.N, first-skipped))
 		k, err := file.Next(part)
@@ -223,7 +224,8 @@ func readPairResults(path string, first, n, all int) (*Results, error) {
 	if rows.Status() == nil {
 		return nil, fmt.Errorf("%s has no column status", path)
 	}
-	return &Results{rollout: &batch.RolloutResults{Results: rows}, pairs: true, first: 0, number: first}, nil
+	return &Results{rollout: &batch.RolloutResults{Results: rows}, pairs: true, number: first,
+		factor: file.Metadata()[score.MetaQuery] == batch.Growth.String()}, nil
 }
 
 // motion is bodies that move along way points.

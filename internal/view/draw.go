@@ -138,6 +138,9 @@ func (a *App) scene(camera *Camera, screen image.Rectangle) Pass {
 	if a.View != GridView {
 		a.contacts(&p, camera)
 	}
+	if a.View == PairView && a.Steps != nil {
+		a.Steps.drawStep(&p, camera)
+	}
 	return p
 }
 
@@ -292,6 +295,7 @@ func (a *App) differencePass(camera *Camera) Pass {
 	p.Batches = b.list
 	origin := r3.Scale(-1, c.Target)
 	p.Points = append(p.Points, Point{float3(origin), 9, colorOrigin})
+	a.Steps.drawDifference(&p, c.Target)
 	return p
 }
 
@@ -323,8 +327,8 @@ func (a *App) Info() string {
 			}
 			n[worst]++
 		}
-		fmt.Fprintf(&b, "%d %ss from %d on: %d in contact (red), %d undecided (yellow), %d invalid\n", a.Doc.Count(), what,
-			a.Doc.First, n[Contact], n[Undecided], n[Invalid])
+		fmt.Fprintf(&b, "%d %ss from %d on: %d in contact (red), %d undecided (yellow), %d invalid\n",
+			a.Doc.Count(), what, a.Doc.First, n[Contact], n[Undecided], n[Invalid])
 	} else {
 		fmt.Fprintf(&b, "%s %d, %d bodies, %d answers\n", what, a.Doc.First+a.Cell, a.Doc.Worlds.BodiesPerWorld(),
 			len(a.Answers))
@@ -342,6 +346,9 @@ func (a *App) Info() string {
 	}
 	if x := a.Answer(); x != nil && a.View != GridView {
 		b.WriteString("\n" + a.describe(x))
+	}
+	if a.View == PairView && a.Steps != nil {
+		b.WriteString("\n" + a.Steps.Text())
 	}
 	if a.Message != "" {
 		b.WriteString("\n" + Printable(a.Message, 100))
@@ -372,7 +379,7 @@ func (a *App) describe(x *Answer) string {
 	} else {
 		fmt.Fprintf(&b, "row %d\n", x.Row)
 	}
-	fmt.Fprintf(&b, "%s, %s", x.Status, bound(x.Distance, x.Gap))
+	fmt.Fprintf(&b, "%s, %s", x.Status, bound(x))
 	if !math.IsNaN(x.T0) {
 		fmt.Fprintf(&b, "\nno contact before %.6g", x.T0)
 		if !math.IsNaN(x.T1) && x.Class == Contact {
@@ -388,10 +395,13 @@ func (a *App) describe(x *Answer) string {
 	return b.String()
 }
 
-// bound is a value and the bound of its error, in characters of the font.
-func bound(value, gap float64) string {
-	if math.IsNaN(value) {
+// bound is the value of an answer and the bound of its error, in characters of the font.
+func bound(x *Answer) string {
+	switch {
+	case math.IsNaN(x.Distance):
 		return "no distance"
+	case x.Factor:
+		return fmt.Sprintf("growth factor %.9g +/- %.2g", x.Distance, x.Gap)
 	}
-	return fmt.Sprintf("distance %.9g +/- %.2g m", value, gap)
+	return fmt.Sprintf("distance %.9g +/- %.2g m", x.Distance, x.Gap)
 }

@@ -6,7 +6,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// Grid places n cells of a size, in metres, in the plane z = 0 about the origin: row by row, as nearly square as possible.
+// Grid places n cells of a size, in metres, in the plane z = 0 about the origin: row by row, as nearly square as
+// possible.
 type Grid struct {
 	N, Columns int
 	Size       float64

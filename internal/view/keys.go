@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"clearance/batch"
 )
 
 // An Action is what a key has the window do.
@@ -34,6 +36,7 @@ func Keys() []Key {
 		{"tab", "next pair of the world", (*App).nextPair},
 		{"down", "next step of the solver", func(a *App) Action { a.Steps.Move(1); return NoAction }},
 		{"up", "previous step of the solver", func(a *App) Action { a.Steps.Move(-1); return NoAction }},
+		{"m", "another method of the steps", (*App).nextMethod},
 		{"space", "play or pause", (*App).play},
 		{"home", "back to the first pose or step", (*App).home},
 		{"-", "half the speed", func(a *App) Action { a.Speed /= 2; return NoAction }},
@@ -104,6 +107,19 @@ func (a *App) nextPair() Action {
 	}
 	if len(order) > 0 {
 		a.choose(order[0])
+	}
+	return NoAction
+}
+
+// nextMethod has the steps of the next method that answers the pair.
+func (a *App) nextMethod() Action {
+	for range batch.MethodCount {
+		a.Method = (a.Method + 1) % batch.MethodCount
+		a.Message = ""
+		if a.findSteps(); a.Steps != nil {
+			a.Message = "method " + a.Method.String()
+			return NoAction
+		}
 	}
 	return NoAction
 }

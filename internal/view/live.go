@@ -46,8 +46,8 @@ func (l *Live) All(ctx context.Context) (*Results, error) {
 	return &Results{rollout: r, worlds: l.doc.Worlds}, nil
 }
 
-// Cell answers the distance of each pair of a cell, with all columns, in double precision. Of all pairs it answers those
-// that may be nearer than the greatest extent of a body.
+// Cell answers the distance of each pair of a cell, with all columns, in double precision. Of all pairs it answers
+// those that may be nearer than the greatest extent of a body.
 func (l *Live) Cell(ctx context.Context, cell int) ([]Answer, error) {
 	o := l.options
 	o.Query, o.Columns, o.Precision = batch.Distance, batch.AllColumns, batch.Double

@@ -103,8 +103,8 @@ func (a *App) eachBody(f func(cell int, place int32, offset r3.Vec)) {
 	}
 }
 
-// cellCenter is the point of a cell that stands in the middle of its place in the grid: of rows of pairs, which may be far
-// from the origin, the middle of the bodies; of worlds the origin, so that they do not move when their bodies do.
+// cellCenter is the point of a cell that stands in the middle of its place in the grid: of rows of pairs, which may be
+// far from the origin, the middle of the bodies; of worlds the origin, so that they do not move when their bodies do.
 func (a *App) cellCenter(cell int) r3.Vec {
 	if a.Doc.Rows {
 		center, _, _ := a.Doc.cellBall(cell)

@@ -17,6 +17,7 @@ type Results struct {
 	pairs   bool // one row per cell
 	first   int  // world of the results that cell 0 is
 	number  int  // of row 0, as people name it
+	factor  bool // whether the column distance has growth factors
 }
 
 // An Answer is what is known of a pair of bodies of a cell.
@@ -29,6 +30,8 @@ type Answer struct {
 	// Distance lies within Gap of the truth; NaN and +Inf if that is not known. Of motions they are those of the
 	// least distance known.
 	Distance, Gap float64
+
+	Factor bool // whether the distance is a growth factor
 
 	Points             bool // whether the three below are known
 	Normal             r3.Vec
@@ -115,8 +118,8 @@ func (r *Results) class(row int, t float64) Class {
 	return Invalid
 }
 
-// Classes writes the class of each place of a cell at a time: the worst of its rows. A row whose bodies are not known is
-// one of all places.
+// Classes writes the class of each place of a cell at a time: the worst of its rows. A row whose bodies are not known
+// is one of all places.
 func (r *Results) Classes(cell int, t float64, places []Class) {
 	clear(places)
 	lo, hi := r.Range(cell)
@@ -151,6 +154,7 @@ func (r *Results) Answer(cell, row int, t float64) Answer {
 		return a
 	}
 	o := r.rollout
+	a.Factor = r.factor
 	a.Status = batch.Status(o.Status()[row]).String()
 	if o.PartA != nil {
 		a.PartA, a.PartB = o.PartA[row], o.PartB[row]

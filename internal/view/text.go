@@ -57,8 +57,8 @@ type Quad struct {
 	Color  Color
 }
 
-// Printable returns a text in the characters of the font: others, as names in files may have them, become "\ufffd", and a
-// text of more than limit characters ends in "...".
+// Printable returns a text in the characters of the font: others, as names in files may have them, become "\ufffd", and
+// a text of more than limit characters ends in "...".
 func Printable(text string, limit int) string {
 	clean := strings.Map(func(c rune) rune {
 		if c >= firstGlyph && c <= '~' {
