@@ -54,7 +54,9 @@ func (b *Batch) fail(world int) {
 	}
 	n := b.rows()
 	first := world * (n / b.worlds.Count())
-	b.results.FailRows(first, n)
+	if !b.run.KeepUnreached {
+		b.results.FailRows(first, n)
+	}
 	for i := range b.statuses[first:n] {
 		b.statuses[first+i] = uint8(batch.Undecided)
 	}
@@ -136,14 +138,9 @@ func (b *Batch) block(ctx context.Context, lo, hi int) error {
 		b.all.workers = max(1, b.workers/n)
 	}
 	b.ctx = ctx
+	defer func() { b.ctx = nil }()
 	b.team.run(n, b.cullTile)
-	b.ctx = nil
-	var err error
-	for _, t := range tiles {
-		if err == nil {
-			err = t.err
-		}
-	}
+	err := firstError(tiles)
 	if err == nil {
 		err = b.join(tiles, lo)
 	}
@@ -161,6 +158,9 @@ func (b *Batch) block(ctx context.Context, lo, hi int) error {
 		return err
 	}
 	b.team.run(n, b.foldTile)
+	if err := firstError(tiles); err != nil {
+		return err
+	}
 	if b.sparse() {
 		if err := b.storeSparse(tiles); err != nil {
 			return err
@@ -170,6 +170,16 @@ func (b *Batch) block(ctx context.Context, lo, hi int) error {
 		b.report.addCounts(&t.count)
 		if b.all != nil {
 			b.all.rows += t.count.rows
+		}
+	}
+	return nil
+}
+
+// firstError is the error of the first tile that has one.
+func firstError(tiles []*tile) error {
+	for _, t := range tiles {
+		if t.err != nil {
+			return t.err
 		}
 	}
 	return nil
@@ -263,15 +273,24 @@ func (b *Batch) solve(ctx context.Context, tiles []*tile) error {
 	return err
 }
 
-// fold combines the answers of the candidates of a tile.
+// fold combines the answers of the candidates of a tile, and checks the context as culling does.
 func (t *tile) fold(from *batch.Results) {
 	s := &source{from, t}
 	omitted := t.omitted()
 	for i := range t.rows {
 		r := &t.rows[i]
-		for k := r.first; k < r.first+r.count; k++ {
-			if at := s.at(k); from.Marks == nil || from.Marks[at] != batch.Omitted {
-				r.least.solved(k, at, from, t.c.touch)
+		if !t.goOn(1) {
+			return
+		}
+		for k, end := r.first, r.first+r.count; k < end; {
+			stop := min(end, k+pairsPerCheck)
+			if !t.goOn(int64(stop - k)) {
+				return
+			}
+			for ; k < stop; k++ {
+				if at := s.at(k); from.Marks == nil || from.Marks[at] != batch.Omitted {
+					r.least.solved(k, at, from, t.c.touch)
+				}
 			}
 		}
 		omitted = t.addOmitted(r, omitted)

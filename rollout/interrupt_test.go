@@ -78,6 +78,86 @@ func TestCullingChecksTheContext(t *testing.T) {
 	}
 }
 
+// TestFoldingChecksTheContext: combining the answers of a block, which is the last pass over it, checks the context
+// after a number of candidates, within a row as well, and stores no row after a check of one that has ended.
+func TestFoldingChecksTheContext(t *testing.T) {
+	d := dispatcher(t)
+	const parts = 600
+	bodies := ballsOf(t, parts)
+	two := &batch.Worlds{Bodies: []int32{0, 1}, TemplateA: []int32{0, 1}, TemplateB: []int32{1, 0}}
+	a, b := geom.IdentityPose(), geom.Translate(0.01, 0.02, 0.03)
+	two.Poses = appendPose(appendPose(nil, &a), &b)
+	all := &batch.Worlds{Bodies: two.Bodies, Poses: two.Poses, AllPairs: true}
+	for name, w := range map[string]*batch.Worlds{"template": two, "all pairs": all} {
+		o := Options{MaxDistance: 9, HasMaxDistance: true, NoCulling: true, Workers: 1}
+		o.Columns = batch.ColDistance | batch.ColStatus
+		held, err := Hold(d, bodies, w, o, dispatch.Options{Backend: "cpu"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := held.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		tile := held.tiles[0]
+		fold := func(ends int64) *counting {
+			c := countingTo(ends)
+			held.ctx, tile.err, tile.unseen = c, nil, 0
+			tile.fold(held.answers)
+			return c
+		}
+		if checks := fold(math.MaxInt64).checks.Load(); checks < parts*parts/pairsPerCheck || tile.err != nil {
+			t.Errorf("%s: %d checks for %d candidates, error %v", name, checks, parts*parts, tile.err)
+		}
+		for i := range held.results.N {
+			held.results.PartA[i] = -7
+		}
+		if checks := fold(1).checks.Load(); checks != 2 || !errors.Is(tile.err, context.Canceled) {
+			t.Errorf("%s: %d checks of a context that ends after one, error %v", name, checks, tile.err)
+		}
+		if held.results.PartA[0] != -7 {
+			t.Errorf("%s: a row was stored after the context had ended", name)
+		}
+	}
+}
+
+// TestInterruptKeepsUnreached: a call that is told so stores nothing but the status of rows that it did not reach, as
+// their columns would take longer to write than a user waits; rows before stay answered.
+func TestInterruptKeepsUnreached(t *testing.T) {
+	d := dispatcher(t)
+	bodies := ballsOf(t, 10)
+	w := &batch.Worlds{Bodies: []int32{0, 1}, TemplateA: []int32{0}, TemplateB: []int32{1}}
+	for i := range 50 {
+		a, b := geom.IdentityPose(), geom.Translate(2+float64(i), 0, 0)
+		w.Poses = appendPose(appendPose(w.Poses, &a), &b)
+	}
+	for _, keep := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		o := Options{BlockPairs: 100, Workers: 1}
+		run := dispatch.Options{Backend: "cpu", KeepUnreached: keep, Progress: func(done, _ int) {
+			if done == 10 {
+				cancel()
+			}
+		}}
+		results := NewResults(50, &o)
+		for i := range results.N {
+			results.PartA[i] = -7
+		}
+		_, err := Run(ctx, d, &Job{Bodies: bodies, Worlds: w, Options: o, Results: results}, run)
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		for i, s := range results.Status() {
+			status, part := batch.Separated, results.PartA[i] >= 0
+			if i >= 10 {
+				status, part = batch.Undecided, results.PartA[i] == map[bool]int32{false: -1, true: -7}[keep]
+			}
+			if batch.Status(s) != status || !part {
+				t.Errorf("keep %v, row %d: status %d, part %d", keep, i, s, results.PartA[i])
+			}
+		}
+	}
+}
+
 // TestSweepsCheckTheContext: pairs of parts that bounds rule out are counted, too.
 func TestSweepsCheckTheContext(t *testing.T) {
 	d := dispatcher(t)

@@ -101,7 +101,7 @@ type Batch struct {
 
 	team  *team
 	tiles []*tile
-	ctx   context.Context // of the block that is culled
+	ctx   context.Context // of the block
 	pool  []*placement    // one for each worker
 
 	cullTile, joinTile, foldTile, storeTile func(worker, tile int)

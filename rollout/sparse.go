@@ -76,9 +76,14 @@ func (b *Batch) storeSparse(tiles []*tile) error {
 			return fmt.Errorf("rollout: %w; ask for those within a smaller max_distance", err)
 		}
 	}
+	before := b.results.N
 	b.grow(at)
 	b.team.run(len(tiles), b.storeTile)
-	return nil
+	err := firstError(tiles)
+	if err != nil {
+		b.grow(before)
+	}
+	return err
 }
 
 // storeSparse stores the rows of a tile from firstRow on.
@@ -87,6 +92,9 @@ func (t *tile) storeSparse() {
 	s := &source{c.answers, t}
 	for k := range t.rows {
 		r := &t.rows[k]
+		if !t.goOn(1) {
+			return
+		}
 		if c.drops(&r.least) {
 			continue
 		}

@@ -9,7 +9,7 @@ import pytest
 from levels import Levels
 
 import clearance as cl
-from clearance import _forward
+from clearance import _forward, _named
 from clearance._forward import Moved, Plan
 
 WIDTH = {"fixed": 0, "revolute": 1, "prismatic": 1, "ball": 4, "free": 7}
@@ -105,7 +105,7 @@ def test_interrupt_by_a_count_of_frames(monkeypatch: pytest.MonkeyPatch) -> None
     whole, parts = np.empty((2, 1000, 1, 7))
     Plan(moved).write(whole, q, None, [9], REST)
     calls: list[int] = []
-    own = _forward.named
+    own = _named.named
 
     def counted(arrays: Any) -> Any:
         calls.append(int(arrays["worlds"][0]))

@@ -31,6 +31,7 @@ from ._options import (
     Rotation,
     check_names,
     check_out,
+    flag,
     names_of,
     one_of,
     place,
@@ -231,9 +232,10 @@ class Engine:
             check_names(f"the query {query}", options, list(known))
         n = self._native
         o = {**known, **options}
-        columns, copy, out, warm_start = o["columns"], o["copy"], o["out"], o["warm_start"]
+        columns, out, warm_start = o["columns"], o["out"], o["warm_start"]
+        copy, grad = flag("copy", o["copy"]), flag("grad", o["grad"])
         cut = None if cut_off is None else o[cut_off]
-        if o["grad"]:
+        if grad:
             columns = _derivatives.with_needed(query, n, columns)
         q = self._query(
             query, library, columns, cut, o["method"], o["precision"], o["tolerance"], o["max_iterations"],
@@ -256,7 +258,7 @@ class Engine:
         report = _jobs.run(submit, (arrays, columns_out, q))
         device = torch_device(pos_a, pos_b, a)
         answered = None
-        if o["grad"]:
+        if grad:
             shapes = tuple(np.shape(x) for x in (pos_a, quat_a, pos_b, quat_b))
             answered = _derivatives.Answered.of(self, q, arrays[:6], columns_out, quat, shapes, device)
         return cast(Result, self._result(q, report, columns_out, device, answered=answered))
@@ -362,7 +364,7 @@ class Engine:
             raise ClosedError("the engine is closed")
         options = SweepOptions(max_distance, time_tolerance, tolerance, max_evaluations)
         check_scene(scene)
-        return sweep(self, scene, poses, quat, bodies, options, copy, reduce, pairs, skip, out)
+        return sweep(self, scene, poses, quat, bodies, options, flag("copy", copy), reduce, pairs, skip, out)
 
     def contacts(
         self,
@@ -384,7 +386,7 @@ class Engine:
         Arrays are those of :meth:`distance`. ``world`` int32 [N] is the world of each pair, which the points repeat.
         Curved shapes touch at one point, capsules side by side at two.
         """
-        return contacts(self, library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, max_gap, world, copy)
+        return contacts(self, library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, max_gap, world, flag("copy", copy))
 
     def scene_contacts(self, scene: Scene, poses: Any, *, quat: Order, max_gap: float) -> ContactPoints:
         """The contact points of the pairs of a scene in W worlds: of all pairs of parts nearer than ``max_gap`` metres.
@@ -481,7 +483,8 @@ class Engine:
         q.library = q.handle.number
         q.query = n.query_codes[query]
         q.method = n.methods.index(one_of("method", method, n.methods))
-        q.precision = n.precisions.index(one_of("precision", precision or self.precision, n.precisions))
+        own = self.precision if precision is None else precision
+        q.precision = n.precisions.index(one_of("precision", own, n.precisions))
         q.columns = n.column_set(chosen)
         if tolerance is not None:
             q.tolerance = real("tolerance", tolerance, 0, above=True)

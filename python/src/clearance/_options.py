@@ -134,9 +134,16 @@ def whole(option: str, value: Any, least: int = 0, most: int = INT32) -> int:
     return number
 
 
+def flag(option: str, value: Any) -> bool:
+    """True or False: any other value, such as the text "no", would count as one of them."""
+    if value is not True and value is not False and not isinstance(value, np.bool_):
+        raise OptionError(f"{option}: {value!r}, want True or False")
+    return bool(value)
+
+
 def one_of(option: str, value: Any, choices: list[str]) -> Any:
     """A value that is one of the choices."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise OptionError(f"{option}: {value!r}, want one of {', '.join(choices)}")
     return value
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import clearance as cl
 
 from ._errors import OptionError
-from ._options import whole
+from ._options import Order, Precision, one_of, whole
 
 _engines: Final[dict[tuple[str, str, int], cl.Engine]] = {}
 
@@ -79,6 +79,7 @@ class Rollouts:
         workers: int = 1,
         **options: Any,
     ) -> None:
+        one_of("precision", precision, list(get_args(Precision)))
         ray = _ray()
 
         whole("actors", actors, 1)
@@ -97,6 +98,7 @@ class Rollouts:
 
     def submit(self, poses: Any, *, quat: Literal["wxyz", "xyzw"]) -> list[Any]:
         """References to the columns of each actor's worlds, a dict of arrays each. poses: float64 [W,M,7]."""
+        one_of("quat", quat, list(get_args(Order)))
         worlds = self.ranges[-1][1]
         if len(poses) != worlds:
             raise cl.ArrayError("poses", f"of {len(poses)} worlds, want {worlds}")

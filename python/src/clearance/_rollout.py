@@ -6,7 +6,7 @@ import ctypes
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ._asked import Asked, places_of, reduction
 from ._bodies import Table, pair_arrays
 from ._errors import ArrayError, ClosedError, CopyError, OptionError
 from ._kinematics import quaternions
-from ._options import INT64, Order, place, real, whole
+from ._options import INT64, Order, flag, one_of, place, real, whole
 from ._result import Result, SceneResult, to_torch
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class Rollout:
         the twists of the bodies [W,M,6], or with ``wrt="poses"`` to poses [W,M,7], added over the rows of each body.
         """
         engine, number = self._engine, self._number
+        copy, grad = flag("copy", copy), flag("grad", grad)
         nat.check_fork()
         if not number or not engine._number:
             raise ClosedError("the rollout or its engine is closed")
@@ -78,6 +79,8 @@ class Rollout:
             raise OptionError("want either poses, or both xpos and xmat")
         if poses is not None and names is not None:
             raise OptionError("names: those of xpos and xmat; poses are in the order of the places")
+        if poses is None and quat is not None:
+            one_of("quat", quat, list(get_args(Order)))
         array = self._of_matrices(xpos, xmat, names, copy) if poses is None else self._of_poses(poses, quat, copy)
         order = "wxyz" if quat is None else quat  # of matrices: as they are converted
         return self._run(address(array), array, given, out, order if grad else None)
@@ -174,7 +177,7 @@ class SceneRollout(Rollout):
         skip: list[tuple[int, int]] | None,
     ) -> None:
         n = engine._native
-        worlds = whole("worlds", worlds, 0, INT64)
+        worlds, culls = whole("worlds", worlds, 0, INT64), flag("culling", culling)
         farthest = None if max_distance is None else real("max_distance", max_distance, 0)
         first, second = scene.pair_arrays() if skip is None else pair_arrays("skip", skip)
         places, per_world = places_of(scene, bodies, worlds)
@@ -186,7 +189,7 @@ class SceneRollout(Rollout):
         record = nat.Scene(table.number, worlds, m, len(first), int(per_world), self._reduce)
         record.bodies, record.template_a, record.template_b = address(places), address(first), address(second)
         record.has_max_distance, record.max_distance = int(farthest is not None), farthest or 0.0
-        record.no_culling, record.workers, record.all_pairs = int(not culling), engine._workers, int(self._all)
+        record.no_culling, record.workers, record.all_pairs = int(not culls), engine._workers, int(self._all)
         number, error = ctypes.c_uint64(), nat.Error()
         n.raise_for(n.scene_open(engine._number, q, record, number, error), error)
         self._engine, self._query, self._library, self._number = engine, q, scene.library, number.value

@@ -15,7 +15,7 @@ from . import _native as nat
 from ._engine import Engine
 from ._errors import OptionError, RefutedError, RowError
 from ._library import Library
-from ._options import path_bytes, whole
+from ._options import flag, path_bytes, whole
 from ._result import Report, report_of
 
 
@@ -84,6 +84,7 @@ def score_file(
     that is called with rows done and rows in total; with an audit each row counts twice, when it is answered and when
     it is audited. An ``engine`` is opened if none is given.
     """
+    flag("audit", audit)
     with opened_or(engine) as opened:
         about = library if isinstance(library, Library) else Library()
         q = opened._query(query, about, columns, max_distance, method, precision, tolerance, max_iterations)

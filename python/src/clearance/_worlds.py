@@ -18,7 +18,7 @@ from ._bodies import Table, listed_pairs, pair_arrays
 from ._engine import Engine
 from ._errors import ArrayError, OptionError
 from ._library import Library
-from ._options import Method, Order, Precision, path_bytes, real
+from ._options import Method, Order, Precision, flag, path_bytes, real
 from ._result import report_of
 from ._scene import Scene
 from ._score import FileReport, opened_or, run_file
@@ -137,10 +137,11 @@ def rollout_file(
     if pairs not in (None, "all"):
         raise OptionError(f'pairs: {pairs!r}, want None or "all", in place of the pairs of the file')
     farthest = None if max_distance is None else real("max_distance", max_distance, 0)
+    culls = flag("culling", culling)
     with opened_or(engine) as opened, _bodies(scene) as (table, shapes, library):
         q = opened._query(query, library, columns, None, method, precision, tolerance, max_iterations)
         record = nat.Scene(table, reduce=reduction(reduce), workers=opened._workers)
-        record.no_culling, record.all_pairs = int(not culling), int(pairs == "all")
+        record.no_culling, record.all_pairs = int(not culls), int(pairs == "all")
         record.has_max_distance, record.max_distance = int(farthest is not None), farthest or 0.0
         names = (shapes, path_bytes("worlds", worlds), path_bytes("out", out))
 

@@ -28,7 +28,7 @@ from ._errors import ArrayError, OptionError, RowError
 from ._free_bodies import FreeBodies, from_mujoco, from_urdf
 from ._library import Library
 from ._named import named, numbers
-from ._options import one_of, real, whole
+from ._options import flag, one_of, real, whole
 from ._result import Report, report_of
 from ._show import View, place_part, play
 
@@ -198,7 +198,7 @@ def solve(
         relaxation=real("relaxation", relaxation, 0, above=True),
         max_sweeps=whole("max_sweeps", max_sweeps) or -1,
         max_steps=whole("max_steps", max_steps) or -1,
-        bound_wanted=int(bound),
+        bound_wanted=int(flag("bound", bound)),
         workers=0 if workers is None else whole("workers", workers, 1),
     )
     n = nat.native()
@@ -327,6 +327,7 @@ class Simulation:
     ) -> None:
         nat.check_fork()
         self._number = 0
+        ground, accept = flag("ground", ground), flag("accept", accept)
         bodies = [_body(b) for b in shapes]
         m = self.bodies = len(bodies)
         own = Library()

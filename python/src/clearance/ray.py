@@ -15,12 +15,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import clearance as cl
 
 from ._errors import FileError, OptionError, RefutedError, RowError
-from ._options import INT64, whole
+from ._options import INT64, Precision, flag, one_of, whole
 from ._ray_actors import Rollouts, Scorer, _ray
 from ._ray_run import Run
 from ._ray_shards import MANIFEST, STATUSES, Manifest, digest_of, files_of, plan
@@ -137,6 +137,8 @@ def score(
     whole("workers", workers, 1)
     whole("rows_per_shard", rows_per_shard, 1, INT64)
     whole("verify", verify)
+    one_of("precision", precision, list(get_args(Precision)))
+    resume, progress = flag("resume", resume), flag("progress", progress)
     need = _need(workers)
     memory = need if memory is None else whole("memory", memory, 1, INT64)
     if memory < need:

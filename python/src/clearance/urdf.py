@@ -27,7 +27,7 @@ from ._kinematics import Tree, given_poses, normalized, quaternions, with_others
 from ._library import Library
 from ._meshes import convex_parts, foreign_mesh
 from ._motion import Motion
-from ._options import DerivativeOptions
+from ._options import DerivativeOptions, flag
 from ._scene import Scene
 from ._scene_derivatives import by_coordinates
 from ._shape import Shape
@@ -178,6 +178,8 @@ def load(
     whose distance never changes.
     """
     concavity(concave)
+    if skip_adjacent is not None:
+        skip_adjacent = flag("skip_adjacent", skip_adjacent)
     robot, capsules = read(os.fspath(path), omit)
     names = [link.name for link in robot.links]
     scene = UrdfScene(link_names=names, tree=Tree.of(os.fspath(path), names, robot.joints))
