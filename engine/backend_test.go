@@ -27,7 +27,8 @@ import (
 func TestOpenClose(t *testing.T) {
 	lib, pairs := set(t, "boxes", 0, 100)
 	c := processor(t)
-	times := size(4, 8, 20)
+	times := size(4, 4, 20)
+	before := fmt.Sprint(vk.LiveHandles())
 	if os.Getenv("CLEARANCE_SOAK") != "" {
 		times = 200
 	}
@@ -59,8 +60,8 @@ func TestOpenClose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if live := vk.LiveHandles(); len(live) > 0 {
-			t.Fatalf("handles left: %v", live)
+		if live := fmt.Sprint(vk.LiveHandles()); live != before {
+			t.Fatalf("handles left: %s, before %s", live, before)
 		}
 		if m := b.Messages(); len(m) > 0 {
 			t.Fatalf("validation: %s", m[0])

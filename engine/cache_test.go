@@ -32,7 +32,7 @@ func TestCache(t *testing.T) {
 	dir := t.TempDir()
 	lib, pairs := set(t, "boxes", 0, 100)
 	session := func() *batch.Results {
-		b := open(t, Options{CacheDir: dir})
+		b := openAlone(t, Options{CacheDir: dir})
 		out := direct(t, b, lib, pairs, batch.Options{Method: batch.Polyak})
 		if err := b.Close(); err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestCacheFolder(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	b := open(t, Options{CacheDir: filepath.Join(file, "below a file")})
+	b := openAlone(t, Options{CacheDir: filepath.Join(file, "below a file")})
 	lib, pairs := set(t, "boxes", 0, 10)
 	direct(t, b, lib, pairs, batch.Options{})
 	if err := b.Warm(t.Context(), lib); err == nil || !strings.Contains(err.Error(), "CacheDir") {
@@ -98,7 +98,7 @@ func TestCacheFolder(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	none := open(t, Options{NoCache: true})
+	none := openAlone(t, Options{NoCache: true})
 	if err := none.Warm(t.Context(), lib); err != nil {
 		t.Error(err)
 	}
@@ -106,7 +106,7 @@ func TestCacheFolder(t *testing.T) {
 
 // TestWarm: after Warm no call compiles anything.
 func TestWarm(t *testing.T) {
-	b := open(t, Options{})
+	b := openAlone(t, Options{})
 	lib, pairs := set(t, "boxes", 0, 10)
 	if err := b.Warm(t.Context(), lib); err != nil {
 		t.Fatal(err)

@@ -40,7 +40,7 @@ func testFailures(t *testing.T, o Options) {
 			if f.cause == vk.Timeout {
 				limit = 300 * time.Millisecond // which the device takes to close
 			}
-			b, c := open(t, Options{ChunkRows: 128, Timeout: limit, staged: o.staged}), processor(t)
+			b, c := openAlone(t, Options{ChunkRows: 128, Timeout: limit, staged: o.staged}), processor(t)
 			lib, pairs := set(t, "boxes", 0, 500)
 			disarm := vk.Inject(f.fault)
 			defer disarm()
@@ -99,7 +99,7 @@ func (f first) Estimate(int, *batch.Options) time.Duration { return 0 }
 func TestDeviceLostInTheMiddle(t *testing.T) { eachPath(t, testDeviceLostInTheMiddle) }
 
 func testDeviceLostInTheMiddle(t *testing.T, o Options) {
-	b, c := open(t, Options{ChunkRows: 128, staged: o.staged}), processor(t)
+	b, c := openAlone(t, Options{ChunkRows: 128, staged: o.staged}), processor(t)
 	lib, pairs := set(t, "boxes", 0, 1000)
 	run(t, &batch.Job{Library: lib, Input: pairs}, dispatch.Options{}, b, c) // library and memory are there
 	disarm := vk.Inject(vk.Fault{Call: "vkQueueSubmit", After: 5, Times: -1, Result: vk.ErrorDeviceLost})
@@ -118,7 +118,7 @@ func testDeviceLostInTheMiddle(t *testing.T, o Options) {
 func TestGarbage(t *testing.T) { eachPath(t, testGarbage) }
 
 func testGarbage(t *testing.T, o Options) {
-	b, c := open(t, Options{ChunkRows: 1024, staged: o.staged}), processor(t)
+	b, c := openAlone(t, Options{ChunkRows: 1024, staged: o.staged}), processor(t)
 	lib, pairs := set(t, "boxes", 0, 512)
 	clean := &batch.Job{Library: lib, Input: pairs}
 	run(t, clean, dispatch.Options{}, b, c)
@@ -160,7 +160,7 @@ func testGarbage(t *testing.T, o Options) {
 func TestCancel(t *testing.T) { eachPath(t, testCancel) }
 
 func testCancel(t *testing.T, o Options) {
-	b, c := open(t, Options{ChunkRows: 64, staged: o.staged}), processor(t)
+	b, c := openAlone(t, Options{ChunkRows: 64, staged: o.staged}), processor(t)
 	lib, pairs := set(t, "boxes", 0, 2000)
 	ctx, cancel := context.WithCancel(t.Context())
 	job := &batch.Job{Library: lib, Input: canceller{pairs, 700, cancel}}
@@ -191,7 +191,7 @@ func (c canceller) Row(i int, r *batch.Row) {
 
 // TestPanic: an input that panics is an error of the call, and costs nothing else.
 func TestPanic(t *testing.T) {
-	b := open(t, Options{})
+	b := openAlone(t, Options{})
 	lib, pairs := set(t, "boxes", 0, 200)
 	job := &batch.Job{Library: lib, Input: canceller{pairs, 100, func() { panic("no such row") }}}
 	if _, err := dispatch.New(b).Run(t.Context(), job, dispatch.Options{}); err == nil || !strings.Contains(err.Error(),

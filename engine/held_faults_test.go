@@ -22,7 +22,7 @@ func TestHeldFaults(t *testing.T) {
 		{vk.Fault{Call: "vkAllocateMemory", After: 1, Result: vk.ErrorOutOfHostMemory}, vk.OutOfHostMemory},
 	} {
 		t.Run("hold: "+f.fault.Call+" "+f.fault.Result.String(), func(t *testing.T) {
-			b := open(t, Options{ChunkRows: 256})
+			b := openAlone(t, Options{ChunkRows: 256})
 			lib, worlds := stackOf(t, "boxes", 9, 0)
 			disarm := vk.Inject(f.fault)
 			defer disarm()
@@ -50,7 +50,7 @@ func TestHeldFaults(t *testing.T) {
 		{vk.Fault{Call: "vkCreateComputePipelines", Result: vk.ErrorOutOfDeviceMemory}, vk.OutOfDeviceMemory, false},
 	} {
 		t.Run("run: "+f.fault.Call+" "+f.fault.Result.String(), func(t *testing.T) {
-			b := open(t, Options{ChunkRows: 256, Timeout: 300 * time.Millisecond})
+			b := openAlone(t, Options{ChunkRows: 256, Timeout: 300 * time.Millisecond})
 			lib, worlds := stackOf(t, "boxes", 9, 0)
 			h := hold(t, b, lib, worlds)
 			out := unanswered(h.Len(), new(batch.Options))
@@ -77,7 +77,7 @@ func TestHeldFaults(t *testing.T) {
 // TestHeldGarbage: a byte that the driver changes on the way back is found out by the
 // audit, and the next run is good.
 func TestHeldGarbage(t *testing.T) {
-	b, c := open(t, Options{}), processor(t)
+	b, c := openAlone(t, Options{}), processor(t)
 	lib, all := set(t, "boxes", 0, 300)
 	whole := &batch.Job{Library: lib, Input: all}
 	run(t, whole, dispatch.Options{}, c)

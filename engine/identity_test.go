@@ -41,36 +41,35 @@ func TestBitIdentical(t *testing.T) {
 	order := slices.Clone(plain)
 	rand.New(rand.NewPCG(3, 4)).Shuffle(rows, func(i, j int) { order[i], order[j] = order[j], order[i] })
 	for _, opened := range paths {
-		b := open(t, opened)
-		for name, questions := range options {
-			lib, pairs := set(t, name, 0, rows)
-			pairs.ShapeA[77] = -1
-			for k, o := range questions {
-				check := func(b dispatch.Backend, in batch.Input, order []int, chunk int) {
-					t.Helper()
-					job := &batch.Job{Library: lib, Input: in, Options: o}
-					run(t, job, dispatch.Options{ChunkRows: chunk}, b, c)
-					key := fmt.Sprint(name, k, opened.Proof)
-					if wants[key] == nil {
-						wants[key] = job.Results
-						return
-					}
-					for i, j := range order {
-						if !rowcheck.Same(job.Results, i, wants[key], j) {
-							t.Fatalf("%s: row %d has other bits", name, j)
+		t.Run(pathName(opened), func(t *testing.T) {
+			b := open(t, opened)
+			for name, questions := range options {
+				lib, pairs := set(t, name, 0, rows)
+				pairs.ShapeA[77] = -1
+				for k, o := range questions {
+					check := func(b dispatch.Backend, in batch.Input, order []int, chunk int) {
+						t.Helper()
+						job := &batch.Job{Library: lib, Input: in, Options: o}
+						run(t, job, dispatch.Options{ChunkRows: chunk}, b, c)
+						key := fmt.Sprint(name, k, opened.Proof)
+						if wants[key] == nil {
+							wants[key] = job.Results
+							return
+						}
+						for i, j := range order {
+							if !rowcheck.Same(job.Results, i, wants[key], j) {
+								t.Fatalf("%s: row %d has other bits", name, j)
+							}
 						}
 					}
+					for _, outer := range []int{64, 1 << 16} {
+						check(b, pairs, plain, outer)
+					}
+					check(b, permuted{pairs, order}, order, 0)
+					check(atOnce{b}, pairs, plain, 128)
 				}
-				for _, outer := range []int{64, 1 << 16} {
-					check(b, pairs, plain, outer)
-				}
-				check(b, permuted{pairs, order}, order, 0)
-				check(atOnce{b}, pairs, plain, 128)
 			}
-		}
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
+		})
 	}
 }
 
@@ -133,23 +132,22 @@ func TestWorlds(t *testing.T) {
 		paths, calls = append(paths, Options{}, Options{ChunkRows: 1000, staged: true}), append(calls, 320)
 	}
 	for _, o := range paths {
-		b := open(t, o)
-		for k, q := range []batch.Options{{}, {Precision: batch.Double, WarmStart: warm}} {
-			for _, in := range []batch.Input{w, list} {
-				for _, outer := range calls {
-					job := &batch.Job{Library: lib, Input: in, Options: q}
-					run(t, job, dispatch.Options{ChunkRows: outer}, b, c)
-					if want[k] == nil {
-						want[k] = job.Results
-						rowcheck.Audit(t, job)
+		t.Run(pathName(o), func(t *testing.T) {
+			b := open(t, o)
+			for k, q := range []batch.Options{{}, {Precision: batch.Double, WarmStart: warm}} {
+				for _, in := range []batch.Input{w, list} {
+					for _, outer := range calls {
+						job := &batch.Job{Library: lib, Input: in, Options: q}
+						run(t, job, dispatch.Options{ChunkRows: outer}, b, c)
+						if want[k] == nil {
+							want[k] = job.Results
+							rowcheck.Audit(t, job)
+						}
+						sameAll(t, fmt.Sprintf("%+v, %T, chunks of %d", o, in, outer), job.Results, want[k])
 					}
-					sameAll(t, fmt.Sprintf("%+v, %T, chunks of %d", o, in, outer), job.Results, want[k])
 				}
 			}
-		}
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
+		})
 	}
 	invalid := 0
 	for i := range w.Len() {
@@ -270,4 +268,10 @@ func TestFarAway(t *testing.T) {
 			}
 		}
 	}
+}
+
+// pathName is the name of a sub-test of a back end with these options.
+func pathName(o Options) string {
+	return fmt.Sprintf("%d rows, staged %t, unsorted %t, phases %t, proof %d", o.ChunkRows, o.staged, o.unsorted,
+		o.phases, o.Proof)
 }

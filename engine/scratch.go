@@ -45,11 +45,12 @@ type scratch struct {
 
 // scratchInvocations returns the number of invocations for which a device has memory.
 func scratchInvocations(d *vk.DeviceInfo, chunkRows int) int {
-	n := uint64(defaultInvocations)
+	n := min(defaultInvocations, uint64(chunkRows))
 	if d.Type == vk.CPU {
+		// For chunks of any size: that is little memory, and pipelines of another number take long to compile.
 		n = softwareInvocations
 	}
-	n = min(n, uint64(chunkRows), d.Limits.MaxStorageBufferRange/quadBytes, d.Limits.MaxAllocationSize/(2*quadBytes))
+	n = min(n, d.Limits.MaxStorageBufferRange/quadBytes, d.Limits.MaxAllocationSize/(2*quadBytes))
 	for _, t := range d.Memory {
 		n = min(n, max(d.Heaps[t.Heap].Size, d.Limits.MaxAllocationSize)/16/(quadBytes+faceBytes+linkBytes))
 	}

@@ -14,7 +14,7 @@ import (
 // name and what is wrong, and leaves nothing behind.
 func TestSelfTest(t *testing.T) {
 	eachPath(t, func(t *testing.T, o Options) {
-		open(t, o)
+		openAlone(t, o)
 		echo := uint64(4 * len(newTestData().echo()))
 		for what, f := range map[string]struct {
 			fault vk.Fault

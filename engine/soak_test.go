@@ -166,8 +166,9 @@ func TestSoak(t *testing.T) {
 	limit := soak.Time(t, 3*time.Second, time.Second) / 4
 	eachPath(t, func(t *testing.T, o Options) {
 		o.ChunkRows, o.CacheDir = 4096, testCache
-		t.Run("validation", func(t *testing.T) { soakBackend(t, open(t, o), limit, false) })
+		t.Run("validation", func(t *testing.T) { soakBackend(t, openAlone(t, o), limit, false) })
 		t.Run("memory", func(t *testing.T) {
+			before := fmt.Sprint(vk.LiveHandles())
 			b, err := Open(o)
 			if err != nil {
 				need.Vulkan(t, err.Error())
@@ -176,8 +177,8 @@ func TestSoak(t *testing.T) {
 			if err := b.Close(); err != nil {
 				t.Error(err)
 			}
-			if live := vk.LiveHandles(); len(live) > 0 {
-				t.Errorf("handles left: %v", live)
+			if live := fmt.Sprint(vk.LiveHandles()); live != before {
+				t.Errorf("handles left: %s, before %s", live, before)
 			}
 		})
 	})

@@ -16,7 +16,7 @@ import (
 // TestDrainTimesOut: a call that is cancelled while the device does not end its work leaves a chunk in its workspace.
 // The next call must not take those answers for its own; the device is of no use any more.
 func TestDrainTimesOut(t *testing.T) {
-	b := open(t, Options{ChunkRows: 128, Timeout: 200 * time.Millisecond})
+	b := openAlone(t, Options{ChunkRows: 128, Timeout: 200 * time.Millisecond})
 	lib, pairs := set(t, "boxes", 0, 500)
 	ctx, cancel := context.WithCancel(t.Context())
 	disarm := vk.Inject(vk.Fault{Call: "wait", Times: -1, Result: vk.ResultTimeout})
@@ -42,7 +42,7 @@ func TestDrainTimesOut(t *testing.T) {
 
 // TestWaitingForAWorkspace: a call that waits for a workspace while the device fails returns the failure.
 func TestWaitingForAWorkspace(t *testing.T) {
-	b := open(t, Options{})
+	b := openAlone(t, Options{})
 	lib, pairs := set(t, "boxes", 0, 100)
 	var taken []*workspace
 	for range workspacesPerDevice {
@@ -85,7 +85,7 @@ func (p panicking) Err() error {
 
 // TestPanicLosesNoWorkspace: after panics of more calls than there are workspaces the device answers on.
 func TestPanicLosesNoWorkspace(t *testing.T) {
-	b := open(t, Options{ChunkRows: 64})
+	b := openAlone(t, Options{ChunkRows: 64})
 	lib, pairs := set(t, "boxes", 0, 500)
 	o := new(batch.Options)
 	h := hold(t, b, lib, pairs)
