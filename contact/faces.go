@@ -27,9 +27,9 @@ const flatness = 1e-6
 func (f *Features) setHull(h *hull.Hull) {
 	f.hull = h
 	if h.Dim == 0 {
+		f.form = formPoint
 		return
 	}
-	f.form = formPolytope
 	f.faceStart = make([]int32, len(h.Vertices)+1)
 	m := newMerger(h)
 	byVertex := make([][]int32, len(h.Vertices))

@@ -82,3 +82,19 @@ func TestFacesMerge(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryKindHasAForm: a kind that is missing in the table of forms, or among the shapes of the tests of manifolds,
+// fails.
+func TestEveryKindHasAForm(t *testing.T) {
+	var tested [geom.KindCount]bool
+	for _, s := range manifoldShapes(t) {
+		core, _ := geom.WithoutMargin(s)
+		tested[core.Kind()] = true
+		NewFeatures(s) // panics where the form has no parameters
+	}
+	for k := range geom.KindCount {
+		if forms[k] == formUnknown || !tested[k] {
+			t.Errorf("%v: no form, or no shape in the tests of manifolds", k)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"fmt"
 	"math"
 
 	"clearance/geom"
@@ -13,12 +14,29 @@ import (
 type form uint8
 
 const (
-	formPoint    form = iota // no flat feature: contact is at the witnesses
-	formSegment              // along local z
-	formFrustum              // two caps, one of which may be a point, and a side
-	formPolytope             // vertices, edges and faces
-	formPlane                // of a half-space
+	formUnknown  form = iota
+	formPoint         // no flat feature: contact is at the witnesses
+	formSegment       // along local z
+	formFrustum       // two caps, one of which may be a point, and a side
+	formPolytope      // vertices, edges and faces
+	formPlane         // of a half-space
 )
+
+// forms has a line for every kind of core.
+var forms = [geom.KindCount]form{
+	geom.KindSphere:           formPoint,
+	geom.KindCapsule:          formSegment,
+	geom.KindCylinder:         formFrustum,
+	geom.KindCone:             formFrustum,
+	geom.KindFrustum:          formFrustum,
+	geom.KindBox:              formPolytope,
+	geom.KindEllipsoid:        formPoint,
+	geom.KindSuperquadric:     formPoint,
+	geom.KindSmoothHull:       formPoint,
+	geom.KindSmoothRevolution: formPoint,
+	geom.KindConvex:           formPolytope,
+	geom.KindHalfspace:        formPlane,
+}
 
 // Features are the faces and edges of a shape, and the adjacency by which they are found. They are built once per
 // shape, immutable, and safe for any number of goroutines. Curved shapes have none.
@@ -44,24 +62,27 @@ func NewFeatures(s geom.Shape) *Features {
 	if math.IsInf(f.size, 1) {
 		f.size = f.radius
 	}
+	f.form = forms[core.Kind()]
 	switch c := core.(type) {
 	case geom.Capsule:
-		f.form, f.half = formSegment, c.HalfLength
+		f.half = c.HalfLength
+		if f.half == 0 {
+			f.form = formPoint
+		}
 	case geom.Cylinder:
-		f.form, f.half, f.bottom, f.top = formFrustum, c.HalfLength, c.R, c.R
+		f.half, f.bottom, f.top = c.HalfLength, c.R, c.R
 	case geom.Cone:
-		f.form, f.half, f.bottom = formFrustum, c.HalfLength, c.R
+		f.half, f.bottom = c.HalfLength, c.R
 	case geom.Frustum:
-		f.form, f.half, f.bottom, f.top = formFrustum, c.HalfLength, c.RBottom, c.RTop
+		f.half, f.bottom, f.top = c.HalfLength, c.RBottom, c.RTop
 	case geom.Box:
 		f.setHull(boxHull(c.HalfExtents))
 	case *geom.Convex:
 		f.setHull(c.Hull())
-	case geom.Halfspace:
-		f.form = formPlane
-	}
-	if f.form == formSegment && f.half == 0 {
-		f.form = formPoint
+	default:
+		if f.form != formPoint && f.form != formPlane {
+			panic(fmt.Sprintf("contact: no features of the kind %v", core.Kind()))
+		}
 	}
 	return f
 }

@@ -15,7 +15,7 @@ const groupChunk = 2
 // an answer. It is kept, since the next problem is mostly similar and the order is nearly right then.
 type groups struct {
 	worlds  []world
-	variant string // of the sweeps, "" for none
+	variant string // of the kernels, "" for none
 	problem lanes.Problem
 	options lanes.Options
 }
@@ -37,7 +37,7 @@ func (g *groups) form(p *Problem, o *Options, out *Solution) {
 		}
 	}
 	g.variant = ""
-	if o.SIMD == Off || o.Sweeps == 0 || p.Bodies == 0 || p.Contacts == 0 {
+	if o.SIMD == Off || p.Bodies == 0 || p.Contacts == 0 {
 		return
 	}
 	g.variant = o.SIMD
@@ -50,9 +50,10 @@ func (g *groups) form(p *Problem, o *Options, out *Solution) {
 	g.problem = lanes.Problem{Bodies: p.Bodies, Contacts: p.Contacts, Mass: p.Mass, Inertia: p.Inertia,
 		Velocity: p.Velocity, Count: p.Count, BodyA: p.BodyA, BodyB: p.BodyB, ArmA: p.ArmA, ArmB: p.ArmB,
 		Frame: p.Frame, Friction: p.Friction, Target: p.Target, Warm: p.Warm, Impulse: out.Impulse, Sweeps: out.Sweeps}
-	// The residual is measured anew, and rounding must not send a solved world to Newton's method.
+	// The residual is measured anew, and rounding must not send a solved world on. Half of the steps of Newton's method
+	// are left for Go.
 	g.options = lanes.Options{Convex: o.Model == CCP, Tolerance: 0.999 * o.Tolerance, Sweeps: o.Sweeps,
-		Relaxation: o.Relaxation}
+		Steps: (o.Steps + 1) / 2, Relaxation: o.Relaxation}
 }
 
 // pairSet is the set of the pairs of bodies that have contacts, hashed to 64 bits.
@@ -88,11 +89,11 @@ func (s *worldSolver) solveGroup(g *groups, i int, p *Problem, o *Options, trust
 		switch {
 		case !trusted && p.CheckWorld(w) != nil:
 			out.invalid(p, w)
-		case g.variant != "" && p.Count[w] > 0 && p.rigid(w):
+		case g.variant != "" && o.Sweeps > 0 && p.Count[w] > 0 && p.rigid(w):
 			s.group[n] = all[k].index
 			n++
 		default:
-			s.solveWorld(p, w, o, trusted, false, out)
+			s.solveWorld(g, p, w, o, trusted, false, out)
 		}
 	}
 	if n == 0 {
@@ -101,6 +102,22 @@ func (s *worldSolver) solveGroup(g *groups, i int, p *Problem, o *Options, trust
 	group := s.group[:n]
 	lanes.Sweep(g.variant, &g.problem, group, &g.options, &s.scratch)
 	for _, w := range group {
-		s.solveWorld(p, int(w), o, trusted, true, out)
+		s.solveWorld(g, p, int(w), o, trusted, true, out)
 	}
+}
+
+// newtonKernel solves a world by the kernel of Newton's method from the best impulses, and reports whether it is within the
+// tolerance.
+func (s *worldSolver) newtonKernel(g *groups, w int, o *Options) (done bool) {
+	impulse := g.problem.Impulse[3*w*g.problem.Contacts:]
+	for i, l := range s.best {
+		putVec(impulse[3*i:], l)
+	}
+	s.steps = lanes.Newton(g.variant, &g.problem, w, &g.options, &s.scratch)
+	for i := range s.lambda {
+		s.lambda[i] = vecOf(impulse[3*i:])
+	}
+	s.intoCones()
+	_, done = s.keep(o.Model, s.v, s.lambda, o.Tolerance)
+	return done
 }

@@ -115,10 +115,8 @@ func (w *Workspace) Build(p *Pair, m *Manifold) {
 	if !(deepest <= p.Distance+p.Gap+1e-9*size) && p.Distance <= p.MaxGap {
 		w.addWitness(p)
 	}
-	byID := func(a, b candidate) int { return cmp.Compare(a.id, b.id) }
-	slices.SortFunc(w.candidates, byID)
-	w.reduce(size)
-	slices.SortFunc(w.candidates, byID)
+	slices.SortFunc(w.candidates, func(a, b candidate) int { return cmp.Compare(a.id, b.id) })
+	w.reduce(size) // keeps the order
 	for i := range w.candidates {
 		c := &w.candidates[i]
 		local := r3.Vec{X: c.x, Y: c.y, Z: c.a + 0.5*(c.b-c.a)}

@@ -39,7 +39,7 @@ func (w *Workspace) reduce(size float64) {
 		}
 	}
 	p := c[kept[0]]
-	kept[1] = pick(ties, func(i int) float64 { return math.Hypot(c[i].x-p.x, c[i].y-p.y) })
+	kept[1] = pick(ties, func(i int) float64 { return math.Sqrt((c[i].x-p.x)*(c[i].x-p.x) + (c[i].y-p.y)*(c[i].y-p.y)) })
 	q := c[kept[1]]
 	twice := func(p, q, r candidate) float64 { return (q.x-p.x)*(r.y-p.y) - (q.y-p.y)*(r.x-p.x) }
 	kept[2] = pick(ties, func(i int) float64 { return math.Abs(twice(p, q, c[i])) })
@@ -67,11 +67,12 @@ func (w *Workspace) reduce(size float64) {
 // ID.
 func (w *Workspace) merge(tolerance float64) {
 	c := w.candidates
+	tolerance *= tolerance
 	n := 0
 next:
 	for i := range c {
 		for k := range n {
-			if math.Hypot(c[i].x-c[k].x, c[i].y-c[k].y) <= tolerance {
+			if x, y := c[i].x-c[k].x, c[i].y-c[k].y; x*x+y*y <= tolerance {
 				if c[i].gap() < c[k].gap() {
 					id := c[k].id
 					c[k] = c[i]

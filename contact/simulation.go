@@ -290,7 +290,7 @@ func (s *Simulation) Spin(world, body int) r3.Vec {
 	if !s.scene.movable(int32(body)) {
 		return l
 	}
-	_, inverse := s.inertiaAt(body, quaternion(s.state.Pose[7*k+3:]))
+	inverse := s.inverseAt(body, quaternion(s.state.Pose[7*k+3:]))
 	return inverse.mul(l)
 }
 

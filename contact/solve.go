@@ -132,7 +132,7 @@ func (s *Solver) solveGroups(ctx context.Context, workers int, p *Problem, o *Op
 
 // solveWorld solves world w, whose input was checked or is trusted, and writes its columns. If swept is true the
 // impulses in out are those of the sweeps of package lanes.
-func (s *worldSolver) solveWorld(p *Problem, w int, o *Options, trusted, swept bool, out *Solution) {
+func (s *worldSolver) solveWorld(g *groups, p *Problem, w int, o *Options, trusted, swept bool, out *Solution) {
 	s.load(p, w)
 	s.sweeps, s.steps = 0, 0
 	if swept {
@@ -148,7 +148,10 @@ func (s *worldSolver) solveWorld(p *Problem, w int, o *Options, trusted, swept b
 			out.invalid(p, w)
 			return
 		}
-		s.solve(o, swept)
+		if g.variant == "" || p.Count[w] == 0 || !p.rigid(w) {
+			g = nil
+		}
+		s.solve(o, swept, g, w)
 		e = s.measure(o.Model, s.v, s.lambda)
 	}
 	out.Primal[w], out.Dual[w], out.Complementarity[w] = e.primal, e.dual, e.complementarity
@@ -195,31 +198,42 @@ func (s *Solution) invalid(p *Problem, w int) {
 // sweepsPerCheck is the number of sweeps between two residuals.
 const sweepsPerCheck = 5
 
-// solve leaves the impulses of the least residual in lambda. swept: sweeps were made.
-func (s *worldSolver) solve(o *Options, swept bool) {
-	s.prepare()
+// solve leaves the impulses of the least residual in lambda. swept: sweeps were made. g is nil where the kernel of
+// Newton's method does not know the problem.
+func (s *worldSolver) solve(o *Options, swept bool, g *groups, w int) {
 	s.bestError = math.Inf(1)
 	copy(s.best, s.lambda)
 	_, done := s.keep(o.Model, s.v, s.lambda, o.Tolerance)
-	if !done && o.Model == CCP {
+	if !done && !swept && o.Sweeps > 0 {
+		done = s.sweepAll(o)
+	}
+	if !done && o.Steps > 0 && g != nil {
+		done = s.newtonKernel(g, w, o)
+	}
+	if !done && o.Steps > s.steps {
+		copy(s.lambda, s.best)
+		s.prepare()
+		s.setHeights()
+		s.proximalNewton(o.Model, o.Tolerance, o.Steps)
+	}
+	copy(s.lambda, s.best)
+	s.intoCones()
+}
+
+// sweepAll makes sweeps until the tolerance is reached.
+func (s *worldSolver) sweepAll(o *Options) (done bool) {
+	s.prepare()
+	if o.Model == CCP {
 		s.setHeights()
 	}
-	for !done && !swept && s.sweeps < o.Sweeps {
+	for !done && s.sweeps < o.Sweeps {
 		for range min(sweepsPerCheck, o.Sweeps-s.sweeps) {
 			s.sweep(o.Model, o.Relaxation)
 			s.sweeps++
 		}
 		_, done = s.keep(o.Model, s.v, s.lambda, o.Tolerance)
 	}
-	if !done && o.Steps > 0 {
-		copy(s.lambda, s.best)
-		if o.Model != CCP {
-			s.setHeights()
-		}
-		s.proximalNewton(o.Model, o.Tolerance, o.Steps)
-	}
-	copy(s.lambda, s.best)
-	s.intoCones()
+	return done
 }
 
 // intoCones takes impulses into their cones, which rounding, or a warm start, may leave.

@@ -104,7 +104,11 @@ func (s *Simulation) place(k, b int) bool {
 	body := &s.bodies[k]
 	*body = bodyState{velocity: vecOf(st.Velocity[3*k:])}
 	pose := geom.Pose{Position: vecOf(at), Rotation: quaternion(at[3:])}
-	if !batch.CheckPose(&pose) || !finite(st.Velocity[3*k:3*k+3]...) || !finite(st.Momentum[3*k:3*k+3]...) {
+	// The rotation that a step leaves has length 1 to rounding; others are normalized.
+	q := pose.Rotation
+	unit := math.Abs(q.Real*q.Real+q.Imag*q.Imag+q.Jmag*q.Jmag+q.Kmag*q.Kmag-1) <= 0x1p-50 &&
+		taxicab(pose.Position) <= batch.MaxLength
+	if !unit && !batch.CheckPose(&pose) || !finite(st.Velocity[3*k:3*k+3]...) || !finite(st.Momentum[3*k:3*k+3]...) {
 		body.pose = geom.IdentityPose()
 		body.matrix = body.pose.Matrix()
 		return false
@@ -123,23 +127,25 @@ func (s *Simulation) place(k, b int) bool {
 	return true
 }
 
-// inertiaAt returns the inertia of a body at a rotation in world axes, and its inverse.
-func (s *Simulation) inertiaAt(b int, q quat.Number) (inertia, inverse sym3) {
-	local := sym3(s.scene.Inertia[6*b : 6*b+6])
+// inverseAt returns the inverse of the inertia of a body at a rotation, in world axes.
+func (s *Simulation) inverseAt(b int, q quat.Number) sym3 {
 	m := geom.Pose{Rotation: q}.Matrix()
-	return rotated(&m, &local), rotated(&m, &s.inverse[b])
+	return rotated(&m, &s.inverse[b])
 }
 
 func ptr[T any](x T) *T { return &x }
 
 // rotated is m·a·mᵀ.
-func rotated(m *geom.Mat3, a *sym3) sym3 {
-	full := geom.Mat3{a[0], a[3], a[4], a[3], a[1], a[5], a[4], a[5], a[2]}
-	left := geom.Mul(m, &full)
-	at := func(i, j int) float64 {
-		return left[3*i]*m[3*j] + left[3*i+1]*m[3*j+1] + left[3*i+2]*m[3*j+2]
-	}
-	return sym3{at(0, 0), at(1, 1), at(2, 2), at(0, 1), at(0, 2), at(1, 2)}
+func rotated(m *geom.Mat3, a *sym3) (out sym3) {
+	x, y, z := a.mul(r3.Vec{X: m[0], Y: m[1], Z: m[2]}), a.mul(r3.Vec{X: m[3], Y: m[4], Z: m[5]}),
+		a.mul(r3.Vec{X: m[6], Y: m[7], Z: m[8]})
+	out[0] = m[0]*x.X + m[1]*x.Y + m[2]*x.Z
+	out[1] = m[3]*y.X + m[4]*y.Y + m[5]*y.Z
+	out[2] = m[6]*z.X + m[7]*z.Y + m[8]*z.Z
+	out[3] = m[3]*x.X + m[4]*x.Y + m[5]*x.Z
+	out[4] = m[6]*x.X + m[7]*x.Y + m[8]*x.Z
+	out[5] = m[6]*y.X + m[7]*y.Y + m[8]*y.Z
+	return out
 }
 
 // maxGap is the largest gap of a contact of a pair.
@@ -192,6 +198,9 @@ func (s *Simulation) listRows() {
 	}
 	s.first[s.state.Worlds] = int32(n)
 	q := &s.query
+	if n > cap(s.rows) { // room for more, since the number changes from step to step
+		s.grow(n + n/4)
+	}
 	resize(&s.rows, n)
 	resize(&q.ShapeA, n)
 	resize(&q.ShapeB, n)
@@ -199,6 +208,12 @@ func (s *Simulation) listRows() {
 	resize(&q.PositionB, 3*n)
 	resize(&q.RotationA, 4*n)
 	resize(&q.RotationB, 4*n)
+}
+
+// grow makes room for n rows.
+func (s *Simulation) grow(n int) {
+	s.rows, s.query = make([]worldRow, n), *batch.NewPairs(n)
+	s.results.Resize(n)
 }
 
 // fillRows lists the near pairs of a world.
@@ -236,9 +251,11 @@ func (s *Simulation) assemble(worker *stepWorker, w int) {
 			Normal: vecOf(n[3*i:]), Distance: distance, Gap: gap, WitnessA: vecOf(a[3*i:]), WitnessB: vecOf(b[3*i:]),
 			MaxGap: row.maxGap}
 		worker.workspace.Build(&query, &worker.manifold)
+		t1, t2 := Tangents(worker.manifold.Normal)
+		frame := [3]r3.Vec{t1, t2, worker.manifold.Normal}
 		for k := range worker.manifold.N {
 			if st.Contacts[w]++; int(st.Contacts[w]) <= s.o.Contacts {
-				s.addContact(w, row.pair, &worker.manifold, k)
+				s.addContact(w, row.pair, &frame, &worker.manifold.Points[k])
 			} else {
 				st.Status[w] = TooManyContacts
 			}
@@ -249,28 +266,28 @@ func (s *Simulation) assemble(worker *stepWorker, w int) {
 	}
 }
 
-// addContact adds point k of a manifold to the problem of its world.
-func (s *Simulation) addContact(w int, pair int32, m *Manifold, k int) {
-	p, problem, point := &s.pairs[pair], &s.problem, &m.Points[k]
+// addContact adds a point of a manifold with the frame t1, t2, n to the problem of its world.
+func (s *Simulation) addContact(w int, pair int32, frame *[3]r3.Vec, point *Point) {
+	p, problem := &s.pairs[pair], &s.problem
 	bodies := len(s.scene.Body)
 	c := w*s.o.Contacts + int(problem.Count[w])
 	problem.Count[w]++
 	a, b := &s.bodies[w*bodies+int(p.a)], &s.bodies[w*bodies+int(p.b)]
 	problem.BodyA[c], problem.BodyB[c] = p.a, p.b
 	armA, armB := r3.Sub(point.Position, a.center), r3.Sub(point.Position, b.center)
-	t1, t2 := Tangents(m.Normal)
-	for i, v := range [3]r3.Vec{t1, t2, m.Normal} {
+	for i, v := range frame {
 		putVec(problem.Frame[9*c+3*i:], v)
 	}
 	putVec(problem.ArmA[3*c:], armA)
 	putVec(problem.ArmB[3*c:], armB)
 	problem.Friction[c] = p.friction
-	approach := r3.Dot(m.Normal, r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, armB)),
+	approach := r3.Dot(frame[2], r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, armB)),
 		r3.Add(a.velocity, r3.Cross(a.spin, armA))))
 	problem.Target[c] = s.target(point.Gap, approach, p)
 	s.ids[c], s.at[c] = contactID{pair, point.ID}, point.Position
 	impulse := s.warm(w, c, p.size)
-	putVec(problem.Warm[3*c:], r3.Vec{X: r3.Dot(t1, impulse), Y: r3.Dot(t2, impulse), Z: r3.Dot(m.Normal, impulse)})
+	putVec(problem.Warm[3*c:], r3.Vec{X: r3.Dot(frame[0], impulse), Y: r3.Dot(frame[1], impulse),
+		Z: r3.Dot(frame[2], impulse)})
 }
 
 func putVec(to []float64, v r3.Vec) { to[0], to[1], to[2] = v.X, v.Y, v.Z }
@@ -364,11 +381,15 @@ func (s *Simulation) advance(k, b int) {
 	v := s.solution.Velocity[6*k : 6*k+6]
 	velocity, spin := vecOf(v), vecOf(v[3:])
 	rotation := body.pose.Rotation
-	if s.scene.movable(int32(b)) {
+	movable := s.scene.movable(int32(b))
+	if !movable && velocity == (r3.Vec{}) && spin == (r3.Vec{}) {
+		return
+	}
+	if movable {
 		l := body.inertia.mul(spin)
 		putVec(st.Momentum[3*k:], l)
 		middle := quat.Mul(exponential(r3.Scale(0.5*dt, spin)), rotation)
-		_, inverse := s.inertiaAt(b, middle)
+		inverse := s.inverseAt(b, middle)
 		spin = inverse.mul(l)
 	}
 	rotation = quat.Mul(exponential(r3.Scale(dt, spin)), rotation)
@@ -389,6 +410,13 @@ func exponential(v r3.Vec) quat.Number {
 		k = 0.5 * math.Sin(half) / half
 	}
 	return quat.Number{Real: math.Cos(half), Imag: k * v.X, Jmag: k * v.Y, Kmag: k * v.Z}
+}
+
+// pointVelocity is the velocity after the step of the point of a body at an arm.
+func (s *Simulation) pointVelocity(w int, body int32, arm []float64) r3.Vec {
+	v := (*[6]float64)(s.solution.Velocity[6*(w*len(s.scene.Body)+int(body)):])
+	r := (*[3]float64)(arm)
+	return r3.Vec{X: v[0] + v[4]*r[2] - v[5]*r[1], Y: v[1] + v[5]*r[0] - v[3]*r[2], Z: v[2] + v[3]*r[1] - v[4]*r[0]}
 }
 
 // energy returns the error of the energy identity of a world, and the error that its residuals and rounding allow.
@@ -420,22 +448,16 @@ func (s *Simulation) energy(w int) (defect, allowed float64) {
 		l := vecOf(s.solution.Impulse[3*c:])
 		largest = max(largest, math.Abs(l.X), math.Abs(l.Y), math.Abs(l.Z))
 		world := addScaled(addScaled(r3.Scale(l.X, q[0]), l.Y, q[1]), l.Z, q[2])
-		var relative r3.Vec
-		for _, side := range [2]struct {
-			body int32
-			arm  []float64
-			sign float64
-		}{{p.BodyA[c], p.ArmA, -1}, {p.BodyB[c], p.ArmB, 1}} {
-			k := w*bodies + int(side.body)
-			v := s.solution.Velocity[6*k : 6*k+6]
-			u := r3.Add(vecOf(v), r3.Cross(vecOf(v[3:]), vecOf(side.arm[3*c:])))
-			relative = addScaled(relative, side.sign, u)
-			if !s.scene.movable(side.body) { // its work on the other body
-				add(&left, side.sign*r3.Dot(world, u))
-			}
+		ofA, ofB := s.pointVelocity(w, p.BodyA[c], p.ArmA[3*c:]), s.pointVelocity(w, p.BodyB[c], p.ArmB[3*c:])
+		if !s.scene.movable(p.BodyA[c]) { // its work on the other body
+			add(&left, -dotVec(world, ofA))
+		}
+		if !s.scene.movable(p.BodyB[c]) {
+			add(&left, dotVec(world, ofB))
 		}
 		add(&right, l.Z*p.Target[c])
 		if s.o.Solve.Model == NCP {
+			relative := r3.Sub(ofB, ofA)
 			add(&right, -p.Friction[c]*l.Z*slipSpeed(dotVec(q[0], relative), dotVec(q[1], relative)))
 		}
 	}

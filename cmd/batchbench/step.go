@@ -6,25 +6,28 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"clearance/batch"
 	"clearance/contact"
+	"clearance/contact/lanes"
 	"clearance/contact/scenes"
 	"clearance/cpu"
 	"clearance/dataset"
 	"clearance/verify"
 
 	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // stepFlags are the flags of `step`.
 type stepFlags struct {
 	inputFlags
-	scene                          string
+	scene, velocities              string
 	count                          int
 	seed                           uint64
 	steps, every, saveEvery        int
@@ -46,7 +49,9 @@ func newStep(e *env) *cobra.Command {
 		Short: "simulate worlds of free rigid bodies",
 		Long: `Advances worlds of free rigid bodies by time steps: pairs, contact points, contact impulses,
 poses. The worlds are those of files, as 'rollout' takes them, whose bodies may state mass or
-density, inertia, center_of_mass, friction, restitution and fixed; or of a seeded --scene.
+density, inertia, center_of_mass, friction, restitution and fixed; or of a seeded --scene. They
+begin at rest, or with the columns velocity [B,3], of centers of mass in m/s, and spin [B,3],
+angular velocities in rad/s, both in world axes, of a file with a row for each world (--velocities).
 
 The results have a row for each world and recorded step, in this order, the first state
 included: poses, velocities, angular momenta (of fixed bodies angular velocities), the status,
@@ -62,6 +67,7 @@ OUT.parts; the results have the same bits as those of a run without an interrupt
 	}
 	fs := c.Flags()
 	f.addWorlds(fs, "worlds of bodies, or of shapes")
+	fs.StringVar(&f.velocities, "velocities", "", "file of first velocities, .parquet or .npz")
 	fs.StringVar(&f.scene, "scene", "", "in place of files, a kind of seeded scene: "+
 		strings.Join(scenes.SimulationKinds(), ", "))
 	fs.IntVar(&f.count, "count", f.count, "number of worlds of --scene")
@@ -110,6 +116,9 @@ func (f *stepFlags) check() error {
 	case !(o.Solve.Tolerance > 0):
 		return fmt.Errorf("--tolerance %g: it is positive", o.Solve.Tolerance)
 	}
+	if slices.Contains(append(lanes.Supported(), contact.Off), f.simd) { // others are of the pairs alone
+		o.Solve.SIMD = f.simd
+	}
 	o.Gravity = r3.Vec{X: f.gravity[0], Y: f.gravity[1], Z: f.gravity[2]}
 	if f.scene == "" {
 		if err := f.checkWorlds(); err != nil {
@@ -119,11 +128,54 @@ func (f *stepFlags) check() error {
 	if err := needFlags("out", f.out); err != nil {
 		return err
 	}
-	return checkOutputs(f.files(f.json), []namedFile{{"out", f.out}, {"problems", f.problems}, {"json", f.json}})
+	inputs := append(f.files(f.json), namedFile{"velocities", f.velocities})
+	return checkOutputs(inputs, []namedFile{{"out", f.out}, {"problems", f.problems}, {"json", f.json}})
 }
 
 // read reads or makes the scene and its first state.
 func (f *stepFlags) read() (*contact.Scene, *contact.State, error) {
+	scene, state, err := f.readWorlds()
+	if err != nil || f.velocities == "" {
+		return scene, state, err
+	}
+	return scene, state, f.readVelocities(scene, state)
+}
+
+// readVelocities sets the velocities of the first state.
+func (f *stepFlags) readVelocities(scene *contact.Scene, state *contact.State) error {
+	b := max(len(scene.Body), 1)
+	t, err := dataset.ReadColumns(f.velocities, []dataset.ColumnSpec{{Name: "velocity", Width: 3 * b},
+		{Name: "spin", Width: 3 * b}})
+	if err != nil {
+		return err
+	}
+	velocity, spin := t.Reals("velocity"), t.Reals("spin")
+	switch {
+	case velocity == nil && spin == nil:
+		return fmt.Errorf("%s: neither column velocity nor spin", f.velocities)
+	case t.Rows != state.Worlds:
+		return fmt.Errorf("%s: %d rows; there are %s", f.velocities, t.Rows, plural(state.Worlds, "world"))
+	}
+	for name, column := range map[string][]float64{"velocity": velocity, "spin": spin} {
+		for i, x := range column {
+			if x-x != 0 {
+				return fmt.Errorf("%s: column %s, row %d, body %d: %g is not finite", f.velocities, name, i/(3*b),
+					i/3%b, x)
+			}
+		}
+	}
+	state.Velocity = velocity
+	for k := range len(spin) / 3 {
+		q, w := state.Pose[7*k+3:], spin[3*k:]
+		l := scene.Momentum(k%b, quat.Number{Real: q[0], Imag: q[1], Jmag: q[2], Kmag: q[3]},
+			r3.Vec{X: w[0], Y: w[1], Z: w[2]})
+		state.Momentum = append(state.Momentum, l.X, l.Y, l.Z)
+	}
+	return nil
+}
+
+// readWorlds is read with worlds at rest.
+func (f *stepFlags) readWorlds() (*contact.Scene, *contact.State, error) {
 	if f.scene != "" {
 		scene, state, err := scenes.Simulation(f.scene, f.count, f.seed)
 		if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -124,6 +125,32 @@ func TestStepOfFiles(t *testing.T) {
 	near("z at rest", rest[9], 0.1, 1e-5)
 	near("z in free fall", fall[9], 1.1-9.81*0.01*0.01*55, 1e-12) // Σ k over 10 semi-implicit steps
 	near("speed in free fall", velocity[6*3+5], -0.981, 1e-12)
+
+	// First velocities: the second world flies off and turns about z, the other one slides.
+	first := filepath.Join(dir, "first.npz")
+	b := newColumnBuffer([]dataset.ColumnSpec{{Name: "velocity", Width: 6}, {Name: "spin", Width: 6}})
+	write := func(velocity, spin []float64) {
+		t.Helper()
+		b.reset()
+		b.add(len(spin)/6, velocity, spin)
+		if err := b.write(first); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write([]float64{0, 0, 0, 0.1, 0, 0, 0, 0, 0, 0, 2, 0}, []float64{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3})
+	moving := append(args, "--velocities", first)
+	command(moving...).want(t, exitGood)
+	if table, err = dataset.ReadColumns(out, stateColumns(2)); err != nil {
+		t.Fatal(err)
+	}
+	pose = table.Reals("pose")
+	near("y in flight", pose[14*3+8], 0.2, 1e-12)
+	near("quaternion about z", pose[14*3+13], math.Sin(0.15), 1e-9)            // 3 rad/s for 0.1 s
+	near("x of the one that slides", pose[14*2+7], 0.01*(0.2-3*0.04905), 1e-6) // friction stops it in the third step
+	write([]float64{0, 0, 0, 0, 0, 0}, []float64{0, 0, 0, 0, 0, 0})
+	command(moving...).want(t, exitBadInput).says(t, "1 rows; there are 2 worlds")
+	write(slices.Repeat([]float64{0}, 12), append(slices.Repeat([]float64{0}, 11), math.Inf(1)))
+	command(moving...).want(t, exitBadInput).says(t, "column spin, row 1, body 1: +Inf is not finite")
 
 	for _, c := range []struct{ old, new, want string }{
 		{`"mass": 2`, `"mass": 0`, "body 1: mass: 0 kg"},

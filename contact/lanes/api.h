@@ -8,7 +8,7 @@ typedef struct {
     int32_t bodies, contacts; // of a world
     int32_t worlds;           // of the group, 1 to 8
     int32_t convex;           // 0: NCP, 1: CCP
-    int32_t sweeps;           // at most
+    int32_t sweeps, steps;    // at most, of Newton's method
     double tolerance, relaxation;
 } lanes_options;
 
@@ -24,6 +24,20 @@ typedef LANES_SWEEP((*lanes_sweep_function));
 LANES_SWEEP(lanes_sweep_avx2);
 LANES_SWEEP(lanes_sweep_portable);
 
-int64_t lanes_scratch(int32_t bodies, int32_t contacts);
+int64_t lanes_sweep_scratch(int32_t bodies, int32_t contacts);
+
+// Newton's method for one world; the columns are its rows of those of Problem. The impulses to start from are replaced
+// by those of the least residual. It returns the number of steps. The scratch memory has lanes_newton_scratch bytes.
+#define LANES_NEWTON(name)                                                                                  \
+    int32_t name(const lanes_options *o, int32_t count, const double *mass, const double *inertia,          \
+                 const double *velocity, const int32_t *body_a, const int32_t *body_b, const double *arm_a, \
+                 const double *arm_b, const double *frame, const double *friction, const double *target,    \
+                 double *impulse, void *scratch)
+
+typedef LANES_NEWTON((*lanes_newton_function));
+LANES_NEWTON(lanes_newton_avx2);
+LANES_NEWTON(lanes_newton_portable);
+
+int64_t lanes_newton_scratch(int32_t bodies, int32_t contacts);
 
 #endif

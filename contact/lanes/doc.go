@@ -29,6 +29,7 @@ type Problem struct {
 type Options struct {
 	Convex     bool    // the CCP in place of the NCP
 	Tolerance  float64 // of ε_d, and of ε_p and ε_c divided by max(1, |λ|)
+	Steps      int     // at most, of Newton's method
 	Sweeps     int     // at most; a residual follows each fifth and the last
 	Relaxation float64 // ω, in (0, 2)
 }

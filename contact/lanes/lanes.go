@@ -15,6 +15,14 @@ static void call_sweep(lanes_sweep_function sweep, const lanes_options *o, const
     sweep(o, world, mass, inertia, velocity, count, body_a, body_b, arm_a, arm_b, frame, friction, target, warm,
           impulse, sweeps, scratch);
 }
+
+static int32_t call_newton(lanes_newton_function newton, const lanes_options *o, int32_t count, const double *mass,
+                           const double *inertia, const double *velocity, const int32_t *body_a,
+                           const int32_t *body_b, const double *arm_a, const double *arm_b, const double *frame,
+                           const double *friction, const double *target, double *impulse, void *scratch) {
+    return newton(o, count, mass, inertia, velocity, body_a, body_b, arm_a, arm_b, frame, friction, target, impulse,
+                  scratch);
+}
 */
 import "C"
 
@@ -25,6 +33,7 @@ type variant struct {
 	name      string
 	supported bool // by this machine
 	sweep     C.lanes_sweep_function
+	newton    C.lanes_newton_function
 }
 
 // Supported returns the variants that this machine can run, best first.
@@ -47,9 +56,9 @@ type Scratch struct {
 // alignment is that of vectors.
 const alignment = 32
 
-func (s *Scratch) reserve(bodies, contacts int) {
-	n := int(C.lanes_scratch(C.int32_t(bodies), C.int32_t(contacts))) + alignment
-	if len(s.memory) >= n {
+// reserve makes room for n bytes.
+func (s *Scratch) reserve(n int) {
+	if n += alignment; len(s.memory) >= n {
 		return
 	}
 	s.memory = make([]byte, n)
@@ -57,25 +66,50 @@ func (s *Scratch) reserve(bodies, contacts int) {
 	s.aligned = unsafe.Add(p, -uintptr(p)&(alignment-1))
 }
 
+func (s *Scratch) set(p *Problem, worlds int, o *Options) {
+	s.options = C.lanes_options{bodies: C.int32_t(p.Bodies), contacts: C.int32_t(p.Contacts),
+		worlds: C.int32_t(worlds), sweeps: C.int32_t(o.Sweeps), steps: C.int32_t(o.Steps),
+		tolerance: C.double(o.Tolerance), relaxation: C.double(o.Relaxation)}
+	if o.Convex {
+		s.options.convex = 1
+	}
+}
+
+func find(name string) *variant {
+	for i := range variants {
+		if variants[i].name == name {
+			return &variants[i]
+		}
+	}
+	panic("lanes: no variant " + name)
+}
+
 // Sweep solves a group of worlds, 1 to [Width] indices, by sweeps from the warm start. It writes the impulses of the
 // least residual of each, and the number of sweeps: a world takes no more when its residual is within the tolerance.
 // The variant is one of [Supported].
 func Sweep(variant string, p *Problem, worlds []int32, o *Options, s *Scratch) {
-	s.reserve(p.Bodies, p.Contacts)
-	s.options = C.lanes_options{bodies: C.int32_t(p.Bodies), contacts: C.int32_t(p.Contacts),
-		worlds: C.int32_t(len(worlds)), sweeps: C.int32_t(o.Sweeps), tolerance: C.double(o.Tolerance),
-		relaxation: C.double(o.Relaxation)}
-	if o.Convex {
-		s.options.convex = 1
-	}
-	k := 0
-	for variants[k].name != variant {
-		k++
-	}
-	C.call_sweep(variants[k].sweep, &s.options, (*C.int32_t)(&worlds[0]), reals(p.Mass), reals(p.Inertia),
+	s.reserve(int(C.lanes_sweep_scratch(C.int32_t(p.Bodies), C.int32_t(p.Contacts))))
+	s.set(p, len(worlds), o)
+	C.call_sweep(find(variant).sweep, &s.options, (*C.int32_t)(&worlds[0]), reals(p.Mass), reals(p.Inertia),
 		reals(p.Velocity), (*C.int32_t)(&p.Count[0]), (*C.int32_t)(&p.BodyA[0]), (*C.int32_t)(&p.BodyB[0]),
 		reals(p.ArmA), reals(p.ArmB), reals(p.Frame), reals(p.Friction), reals(p.Target), reals(p.Warm),
 		reals(p.Impulse), (*C.int32_t)(&p.Sweeps[0]), s.aligned)
+}
+
+// Newton solves a world that has contacts by Newton's method from the impulses of p, and writes those of the least
+// residual. It returns the number of steps.
+func Newton(variant string, p *Problem, world int, o *Options, s *Scratch) (steps int) {
+	n, b, c := int(p.Count[world]), world*p.Bodies, world*p.Contacts
+	s.reserve(int(C.lanes_newton_scratch(C.int32_t(p.Bodies), C.int32_t(n))))
+	s.set(p, 1, o)
+	target := p.Target
+	if len(target) > 0 {
+		target = target[c:]
+	}
+	return int(C.call_newton(find(variant).newton, &s.options, C.int32_t(n), reals(p.Mass[b:]), reals(p.Inertia[6*b:]),
+		reals(p.Velocity[6*b:]), (*C.int32_t)(&p.BodyA[c]), (*C.int32_t)(&p.BodyB[c]), reals(p.ArmA[3*c:]),
+		reals(p.ArmB[3*c:]), reals(p.Frame[9*c:]), reals(p.Friction[c:]), reals(target), reals(p.Impulse[3*c:]),
+		s.aligned))
 }
 
 // reals is NULL for a column that is absent.

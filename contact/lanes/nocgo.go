@@ -10,3 +10,6 @@ type Scratch struct{}
 
 // Sweep must not be called.
 func Sweep(string, *Problem, []int32, *Options, *Scratch) { panic("lanes: none without cgo") }
+
+// Newton must not be called.
+func Newton(string, *Problem, int, *Options, *Scratch) int { panic("lanes: none without cgo") }

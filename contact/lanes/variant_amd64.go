@@ -9,6 +9,8 @@ import "github.com/klauspost/cpuid/v2"
 
 // variants are those of this processor architecture, best first.
 var variants = []variant{
-	{"avx2", cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3), C.lanes_sweep_function(C.lanes_sweep_avx2)},
-	{"portable", true, C.lanes_sweep_function(C.lanes_sweep_portable)},
+	{"avx2", cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3), C.lanes_sweep_function(C.lanes_sweep_avx2),
+		C.lanes_newton_function(C.lanes_newton_avx2)},
+	{"portable", true, C.lanes_sweep_function(C.lanes_sweep_portable),
+		C.lanes_newton_function(C.lanes_newton_portable)},
 }

@@ -1,0 +1,520 @@
+// Proximal Newton method for one world, in float64. The including file defines NEWTON, the name of the function. The
+// method is that of proximalNewton in package contact, which says what it minimizes; here velocities and Jacobians are
+// rows of 8 numbers, 6 of them in use, so that row operations are those of vectors.
+
+#include "api.h"
+#include "vectors.h"
+
+typedef double eight[8] __attribute__((aligned(32)));
+typedef double four[4] __attribute__((aligned(32)));
+
+typedef struct {
+    double mass, inverse_mass, inertia[6], inverse_inertia[6];
+    eight free, start, gradient, force, step, measured; // force = Jᵀλ
+} moving;
+
+typedef struct {
+    int32_t a, b;       // index of the moving body, -1 for none
+    eight ja[3], jb[3]; // rows of J for t1, t2 and n
+    four ta[6], tb[6];  // their transposes
+    four fixed;         // c of bodies that do not move, less c*
+    four outer, lambda, best;
+    double friction, height, prox, shift;
+    double h[3][3]; // -dλ/ds
+} row;
+
+typedef struct {
+    const lanes_options *o;
+    int32_t n, bodies, stride; // contacts, moving bodies; of the matrix
+    row *rows;
+    moving *body;
+    eight *v, *trial, *right;
+    double *matrix;
+    uint8_t *pattern;            // of the blocks of the matrix, with those that elimination fills
+    double energy, square, best; // energy of the convex problem, that of free velocities, least residual
+    int32_t steps;
+} world;
+
+// Names of the constants as in package contact.
+static const double prox_ccp = 1e-3, prox_ncp = 1e-2, prox_most = 0.1, inexactness = 0.05, armijo = 1e-4,
+                    shortest = 2e-3, cost_rounding = 1e-13, gradient_rounding = 1e-14;
+enum { inner_limit = 30 };
+
+INLINE vd at(const double *p) { return *(const vd *)p; }
+INLINE void put(double *p, vd x) { *(vd *)p = x; }
+INLINE void add_to(double *to, double f, const double *x) {
+    put(to, at(to) + f * at(x));
+    put(to + 4, at(to + 4) + f * at(x + 4));
+}
+
+INLINE void multiply(double out[3], const double m[6], const double x[3]) {
+    out[0] = m[0] * x[0] + m[3] * x[1] + m[4] * x[2];
+    out[1] = m[3] * x[0] + m[1] * x[1] + m[5] * x[2];
+    out[2] = m[4] * x[0] + m[5] * x[1] + m[2] * x[2];
+}
+
+static void invert(double out[6], const double s[6]) {
+    double xx = s[1] * s[2] - s[5] * s[5], xy = s[4] * s[5] - s[3] * s[2], xz = s[3] * s[5] - s[1] * s[4];
+    double r = 1 / (s[0] * xx + s[3] * xy + s[4] * xz);
+    out[0] = xx * r, out[1] = (s[0] * s[2] - s[4] * s[4]) * r, out[2] = (s[0] * s[1] - s[3] * s[3]) * r;
+    out[3] = xy * r, out[4] = xz * r, out[5] = (s[3] * s[4] - s[0] * s[5]) * r;
+}
+
+// solve_mass sets out = M⁻¹x.
+static void solve_mass(const moving *m, eight out, const eight x) {
+    for (int i = 0; i < 3; i++) out[i] = m->inverse_mass * x[i];
+    multiply(out + 3, m->inverse_inertia, x + 3);
+    out[6] = out[7] = 0;
+}
+
+// largest_block bounds the largest eigenvalue of G from above, by at most 15 %.
+static double largest_block(double g[3][3]) {
+    double trace = g[0][0] + g[1][1] + g[2][2];
+    if (!(trace > 0)) return 0;
+    double x[3][3];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) x[i][j] = g[i][j] / trace;
+    for (int k = 0; k < 3; k++) {
+        double y[3][3];
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) y[i][j] = x[i][0] * x[0][j] + x[i][1] * x[1][j] + x[i][2] * x[2][j];
+        memcpy(x, y, sizeof x);
+    }
+    return trace * __builtin_sqrt(__builtin_sqrt(__builtin_sqrt(x[0][0] + x[1][1] + x[2][2])));
+}
+
+// side sets J of one body of a contact, or adds the velocity of one that does not move to fixed.
+static int32_t side(row *r, int32_t index, int32_t moves, const double *arm, const double *frame,
+                    const double *velocity, double sign) {
+    eight *j = sign < 0 ? r->ja : r->jb;
+    four *t = sign < 0 ? r->ta : r->tb;
+    memset(j, 0, 3 * sizeof *j);
+    memset(t, 0, 6 * sizeof *t);
+    if (index < 0) return -1;
+    for (int i = 0; i < 3; i++) {
+        const double *d = frame + 3 * i;
+        double x[6] = {d[0],
+                       d[1],
+                       d[2],
+                       arm[1] * d[2] - arm[2] * d[1],
+                       arm[2] * d[0] - arm[0] * d[2],
+                       arm[0] * d[1] - arm[1] * d[0]};
+        for (int k = 0; k < 6; k++) {
+            j[i][k] = t[k][i] = sign * x[k];
+            if (moves < 0) r->fixed[i] += sign * x[k] * velocity[6 * index + k];
+        }
+    }
+    return moves;
+}
+
+static void heights(world *w) {
+    for (int i = 0; i < w->n; i++) {
+        row *r = &w->rows[i];
+        double g[3][3] = {{0}};
+        for (int s = 0; s < 2; s++) {
+            int32_t b = s ? r->b : r->a;
+            if (b < 0) continue;
+            eight *j = s ? r->jb : r->ja;
+            for (int p = 0; p < 3; p++) {
+                eight k;
+                solve_mass(&w->body[b], k, j[p]);
+                for (int q = 0; q < 3; q++)
+                    for (int x = 0; x < 6; x++) g[p][q] += k[x] * j[q][x];
+            }
+        }
+        r->height = largest_block(g);
+    }
+}
+
+static void fill_pattern(world *w) {
+    int n = w->bodies;
+    memset(w->pattern, 0, (size_t)n * n);
+    for (int i = 0; i < n; i++) w->pattern[i * n + i] = 1;
+    for (int i = 0; i < w->n; i++) {
+        int a = w->rows[i].a, b = w->rows[i].b;
+        if (a >= 0 && b >= 0) w->pattern[a * n + b] = w->pattern[b * n + a] = 1;
+    }
+    for (int k = 0; k < n; k++)
+        for (int i = k + 1; i < n; i++)
+            if (w->pattern[i * n + k])
+                for (int j = k + 1; j < n; j++) w->pattern[i * n + j] |= w->pattern[k * n + j];
+}
+
+// relative returns c of a contact.
+INLINE vd relative(const row *r, const eight *v) {
+    vd c = at(r->fixed);
+    if (r->a >= 0)
+        for (int k = 0; k < 6; k++) c += at(r->ta[k]) * v[r->a][k];
+    if (r->b >= 0)
+        for (int k = 0; k < 6; k++) c += at(r->tb[k]) * v[r->b][k];
+    return c;
+}
+
+// cone_force minimizes ½r‖λ‖² + sᵀλ over K and sets h = -dλ/ds.
+static void cone_force(const double s[3], double mu, double r, double l[3], double h[3][3]) {
+    double t = __builtin_sqrt(s[0] * s[0] + s[1] * s[1]);
+    memset(h, 0, 9 * sizeof(double));
+    if (t <= -mu * s[2]) { // stick
+        h[0][0] = h[1][1] = h[2][2] = 1 / r;
+        for (int i = 0; i < 3; i++) l[i] = -s[i] / r;
+        return;
+    }
+    if (s[2] >= mu * t) { // open
+        l[0] = l[1] = l[2] = 0;
+        return;
+    }
+    double q = r + mu * mu * r, n = (mu * t - s[2]) / q, dx = 0, dy = 0;
+    if (t > 0) {
+        dx = -s[0] / t, dy = -s[1] / t;
+        double w = mu * n / t; // across the slip
+        h[0][0] = w * dy * dy, h[0][1] = h[1][0] = -w * dx * dy, h[1][1] = w * dx * dx;
+    }
+    double e[3] = {mu * dx, mu * dy, 1};
+    for (int i = 0; i < 3; i++) {
+        l[i] = n * e[i];
+        for (int j = 0; j < 3; j++) h[i][j] += e[i] * e[j] / q;
+    }
+}
+
+// disc_force is the normal law max(0, -s_N/r), then -s_T/r projected on the disc of radius μλ_N. h is not symmetric
+// where the contact slides.
+static void disc_force(const double s[3], double mu, double r, double l[3], double h[3][3]) {
+    memset(h, 0, 9 * sizeof(double));
+    l[0] = l[1] = l[2] = 0;
+    double n = -s[2] / r;
+    if (!(n > 0)) return;
+    l[2] = n;
+    h[2][2] = 1 / r;
+    double t = __builtin_sqrt(s[0] * s[0] + s[1] * s[1]), radius = mu * n;
+    if (t <= radius * r) {
+        h[0][0] = h[1][1] = 1 / r;
+        l[0] = -s[0] / r, l[1] = -s[1] / r;
+        return;
+    }
+    double dx = -s[0] / t, dy = -s[1] / t, w = radius / t;
+    h[0][0] = w * dy * dy, h[0][1] = h[1][0] = -w * dx * dy, h[1][1] = w * dx * dx;
+    h[0][2] = mu * dx / r, h[1][2] = mu * dy / r;
+    l[0] = radius * dx, l[1] = radius * dy;
+}
+
+// add_force adds Jᵀλ to the forces.
+INLINE void add_force(world *w, const row *r, const four l) {
+    for (int i = 0; i < 3; i++) {
+        if (r->a >= 0) add_to(w->body[r->a].force, l[i], r->ja[i]);
+        if (r->b >= 0) add_to(w->body[r->b].force, l[i], r->jb[i]);
+    }
+}
+
+// forces sets λ(v), its curvature, the gradient M(v - v_f) - Jᵀλ and the cost of the convex problem.
+static void forces(world *w, eight *v, int convex) {
+    w->energy = 0;
+    for (int b = 0; b < w->bodies; b++) {
+        moving *m = &w->body[b];
+        eight d;
+        for (int i = 0; i < 8; i++) d[i] = v[b][i] - m->free[i];
+        for (int i = 0; i < 3; i++) m->gradient[i] = m->mass * d[i];
+        multiply(m->gradient + 3, m->inertia, d + 3);
+        for (int i = 0; i < 6; i++) w->energy += 0.5 * m->gradient[i] * d[i];
+        memset(m->force, 0, sizeof m->force);
+    }
+    for (int i = 0; i < w->n; i++) {
+        row *r = &w->rows[i];
+        four s;
+        put(s, relative(r, v) - r->prox * at(r->outer));
+        s[2] += r->shift;
+        if (convex) cone_force(s, r->friction, r->prox, r->lambda, r->h);
+        else disc_force(s, r->friction, r->prox, r->lambda, r->h);
+        const double *l = r->lambda;
+        w->energy += 0.5 * r->prox * (l[0] * l[0] + l[1] * l[1] + l[2] * l[2]);
+        add_force(w, r, l);
+    }
+    for (int b = 0; b < w->bodies; b++) add_to(w->body[b].gradient, -1, w->body[b].force);
+}
+
+static double gradient_norm(world *w) {
+    double sum = 0;
+    for (int b = 0; b < w->bodies; b++) {
+        eight x;
+        solve_mass(&w->body[b], x, w->body[b].gradient);
+        for (int i = 0; i < 6; i++) sum += x[i] * w->body[b].gradient[i];
+    }
+    return __builtin_sqrt(sum);
+}
+
+static double larger(double x, double y) { return x > y || x != x ? x : y; }
+
+// keep measures the impulses, whose force must be set, and keeps them if their residual is the least so far. It returns
+// the residual.
+static double keep(world *w, int outer) {
+    for (int b = 0; b < w->bodies; b++) {
+        moving *m = &w->body[b];
+        eight x;
+        solve_mass(m, x, m->force);
+        for (int i = 0; i < 8; i++) w->trial[b][i] = m->free[i] + x[i];
+    }
+    double dual = 0, primal = 0, complementarity = 0, most = 1;
+    for (int i = 0; i < w->n; i++) {
+        row *r = &w->rows[i];
+        const double *l = outer ? r->outer : r->lambda;
+        four c;
+        put(c, relative(r, w->trial));
+        double mu = r->friction, slip = __builtin_sqrt(c[0] * c[0] + c[1] * c[1]),
+               force = __builtin_sqrt(l[0] * l[0] + l[1] * l[1]), steep = __builtin_sqrt(1 + mu * mu);
+        if (!w->o->convex) c[2] += mu * slip;
+        double e = slip <= -mu * c[2] ? __builtin_sqrt(slip * slip + c[2] * c[2]) : (mu * slip - c[2]) / steep;
+        if (!(c[2] >= mu * slip)) dual = larger(e, dual);
+        e = mu * force <= -l[2] ? __builtin_sqrt(force * force + l[2] * l[2]) : (force - mu * l[2]) / steep;
+        if (!(force <= mu * l[2])) primal = larger(e, primal);
+        complementarity = larger(__builtin_fabs(l[0] * c[0] + l[1] * c[1] + l[2] * c[2]), complementarity);
+        for (int k = 0; k < 3; k++) most = larger(__builtin_fabs(l[k]), most);
+    }
+    double e = larger(dual, larger(primal / most, complementarity / most));
+    if (e < w->best) {
+        w->best = e;
+        for (int i = 0; i < w->n; i++)
+            memcpy(w->rows[i].best, outer ? w->rows[i].outer : w->rows[i].lambda, sizeof(four));
+    }
+    return e;
+}
+
+// block_of is the block of JpᵀHJq, added to the matrix.
+INLINE void add_block(world *w, int p, int q, const eight left[3], const eight *right) {
+    double *m = w->matrix + (int64_t)6 * p * w->stride + 8 * q;
+    for (int i = 0; i < 6; i++, m += w->stride) {
+        vd lo = at(m), hi = at(m + 4);
+        for (int k = 0; k < 3; k++) lo += left[k][i] * at(right[k]), hi += left[k][i] * at(right[k] + 4);
+        put(m, lo);
+        put(m + 4, hi);
+    }
+}
+
+// assemble forms M + JᵀHJ.
+static void assemble(world *w) {
+    memset(w->matrix, 0, sizeof(double) * 6 * w->bodies * w->stride);
+    for (int b = 0; b < w->bodies; b++) {
+        double *m = w->matrix + (int64_t)6 * b * w->stride + 8 * b, *i = w->body[b].inertia;
+        for (int k = 0; k < 3; k++) m[k * w->stride + k] = w->body[b].mass;
+        double full[3][3] = {{i[0], i[3], i[4]}, {i[3], i[1], i[5]}, {i[4], i[5], i[2]}};
+        for (int k = 0; k < 3; k++) memcpy(m + (3 + k) * w->stride + 3, full[k], sizeof full[k]);
+    }
+    for (int i = 0; i < w->n; i++) {
+        row *r = &w->rows[i];
+        if (r->h[2][2] == 0) continue;
+        for (int s = 0; s < 2; s++) {
+            int p = s ? r->b : r->a;
+            if (p < 0) continue;
+            eight *j = s ? r->jb : r->ja, left[3];
+            for (int c = 0; c < 3; c++) {
+                put(left[c], r->h[0][c] * at(j[0]) + r->h[1][c] * at(j[1]) + r->h[2][c] * at(j[2]));
+                put(left[c] + 4, r->h[0][c] * at(j[0] + 4) + r->h[1][c] * at(j[1] + 4) + r->h[2][c] * at(j[2] + 4));
+            }
+            if (r->a >= 0) add_block(w, p, r->a, left, r->ja);
+            if (r->b >= 0) add_block(w, p, r->b, left, r->jb);
+        }
+    }
+}
+
+// factor solves for the step by elimination over the blocks of the pattern, without pivoting. It returns 0 if a pivot
+// vanishes or a step is not finite, which matrices of the NCP can do.
+static int factor(world *w) {
+    int n = w->bodies, stride = w->stride;
+    for (int b = 0; b < n; b++)
+        for (int i = 0; i < 8; i++) w->right[b][i] = -w->body[b].gradient[i];
+    for (int k = 0; k < n; k++) {
+        for (int c = 0; c < 6; c++) {
+            const double *pivot = w->matrix + (int64_t)(6 * k + c) * stride;
+            double value = pivot[8 * k + c];
+            if (!(__builtin_fabs(value) > 0)) return 0;
+            double inverse = 1 / value;
+            for (int p = k; p < n; p++) {
+                if (!w->pattern[p * n + k]) continue;
+                for (int i = p == k ? c + 1 : 0; i < 6; i++) {
+                    double *line = w->matrix + (int64_t)(6 * p + i) * stride, f = line[8 * k + c] * inverse;
+                    if (f == 0) continue;
+                    for (int q = k; q < n; q++)
+                        if (w->pattern[k * n + q]) add_to(line + 8 * q, -f, pivot + 8 * q);
+                    w->right[p][i] -= f * w->right[k][c];
+                }
+            }
+        }
+    }
+    for (int k = n - 1; k >= 0; k--) {
+        for (int c = 5; c >= 0; c--) {
+            const double *line = w->matrix + (int64_t)(6 * k + c) * stride;
+            double sum = w->right[k][c];
+            for (int j = c + 1; j < 6; j++) sum -= line[8 * k + j] * w->right[k][j];
+            for (int q = k + 1; q < n; q++)
+                if (w->pattern[k * n + q])
+                    for (int j = 0; j < 6; j++) sum -= line[8 * q + j] * w->right[q][j];
+            w->right[k][c] = sum / line[8 * k + c];
+        }
+    }
+    for (int b = 0; b < n; b++) {
+        for (int i = 0; i < 6; i++)
+            if (w->right[b][i] - w->right[b][i] != 0) return 0;
+        memcpy(w->body[b].step, w->right[b], sizeof(eight));
+        w->body[b].step[6] = w->body[b].step[7] = 0;
+    }
+    return 1;
+}
+
+// inner solves M(v - v_f) = Jᵀλ(v) from v. used counts its steps; ended is 0 if the line search failed. It returns
+// whether λ(v) is within the tolerance.
+static int inner(world *w, int convex, int *used, int *ended) {
+    forces(w, w->v, convex);
+    double f = w->energy, g = gradient_norm(w);
+    for (*used = 0;; ++*used) {
+        double move = 0;
+        for (int i = 0; i < w->n; i++) {
+            row *r = &w->rows[i];
+            double square = 0;
+            for (int k = 0; k < 3; k++) square += (r->lambda[k] - r->outer[k]) * (r->lambda[k] - r->outer[k]);
+            move = larger(r->prox * r->prox * square / r->height, move);
+        }
+        double end = larger(inexactness * __builtin_sqrt(move), gradient_rounding * __builtin_sqrt(f + w->square));
+        *ended = 1;
+        if (g <= end) return 0;
+        *ended = convex;
+        if (w->steps >= w->o->steps || (*used >= inner_limit && !convex)) return 0;
+        assemble(w);
+        if (!factor(w)) return 0;
+        w->steps++;
+        double decrease = 0;
+        for (int b = 0; b < w->bodies; b++)
+            for (int i = 0; i < 6; i++) decrease -= w->body[b].gradient[i] * w->body[b].step[i];
+        for (double alpha = 1;;) {
+            for (int b = 0; b < w->bodies; b++)
+                for (int i = 0; i < 8; i++) w->trial[b][i] = w->v[b][i] + alpha * w->body[b].step[i];
+            forces(w, w->trial, convex);
+            *ended = 0;
+            if (w->energy != w->energy) return 0;
+            double after = gradient_norm(w);
+            if (convex && decrease <= cost_rounding * f) {
+                *ended = 1;
+                if (!(after <= g / 2)) return 0; // the gradient is at its rounding error
+            } else if (convex) {
+                if (!(w->energy <= f - armijo * alpha * decrease) && alpha > 1e-12) {
+                    alpha /= 2;
+                    continue;
+                }
+            } else if (!(after <= (1 - armijo * alpha) * g)) {
+                if (alpha < shortest) return 0;
+                alpha /= 2;
+                continue;
+            }
+            f = w->energy, g = after;
+            break;
+        }
+        eight *swap = w->v;
+        w->v = w->trial, w->trial = swap;
+        *ended = 1;
+        if (keep(w, 0) <= w->o->tolerance) return 1; // overwrites trial
+    }
+}
+
+static void newton(world *w) {
+    int convex_model = w->o->convex, frozen = 0;
+    double rho = convex_model ? prox_ccp : prox_ncp, last = __builtin_inf(), lo = __builtin_inf(), hi = 0;
+    for (int b = 0; b < w->bodies; b++) {
+        double m = w->body[b].mass;
+        if (m < lo) lo = m;
+        if (m > hi) hi = m;
+    }
+    double least = 1e-3 * lo / hi;
+    if (!(least < 1e-6)) least = 1e-6;
+    if (!(least > 1e-10)) least = 1e-10;
+    while (w->steps < w->o->steps) {
+        int convex = convex_model || frozen > 0, used, ended;
+        for (int i = 0; i < w->n; i++) {
+            row *r = &w->rows[i];
+            r->prox = rho * r->height, r->shift = 0;
+            if (convex && !convex_model) {
+                four c;
+                put(c, relative(r, w->v));
+                r->shift = r->friction * __builtin_sqrt(c[0] * c[0] + c[1] * c[1]);
+            }
+        }
+        for (int b = 0; b < w->bodies; b++) memcpy(w->body[b].start, w->v[b], sizeof(eight));
+        if (inner(w, convex, &used, &ended)) return;
+        if (used == 0) w->steps++; // so that the loop ends
+        if (!ended && !convex) {
+            frozen = 2;
+            rho = 10 * rho < prox_most ? 10 * rho : prox_most;
+            for (int b = 0; b < w->bodies; b++) memcpy(w->v[b], w->body[b].start, sizeof(eight));
+            continue;
+        }
+        for (int b = 0; b < w->bodies; b++) memset(w->body[b].force, 0, sizeof(eight));
+        for (int i = 0; i < w->n; i++) {
+            memcpy(w->rows[i].outer, w->rows[i].lambda, sizeof(four));
+            add_force(w, &w->rows[i], w->rows[i].outer);
+        }
+        double e = keep(w, 1);
+        if (e <= w->o->tolerance) return;
+        if (used > 8) rho = 3 * rho < prox_most ? 3 * rho : prox_most;
+        else if (e > last / 5 && frozen == 0) rho = 0.3 * rho > least ? 0.3 * rho : least;
+        if (frozen > 0) frozen--;
+        last = e;
+    }
+}
+
+// take returns memory for n things of a size, aligned to vectors.
+static void *take(char **memory, int64_t n, size_t size) {
+    void *p = *memory;
+    *memory += (n * (int64_t)size + 31) / 32 * 32;
+    return p;
+}
+
+LANES_NEWTON(NEWTON) {
+    int n = count, used = 0;
+    char *memory = scratch;
+    world w = {.o = o, .n = n, .best = __builtin_inf()};
+    int32_t *index = take(&memory, o->bodies, sizeof(int32_t));
+    w.rows = take(&memory, n, sizeof(row));
+    w.body = take(&memory, o->bodies, sizeof(moving));
+    w.v = take(&memory, o->bodies, sizeof(eight));
+    w.trial = take(&memory, o->bodies, sizeof(eight));
+    w.right = take(&memory, o->bodies, sizeof(eight));
+    w.pattern = take(&memory, o->bodies * o->bodies, sizeof(uint8_t));
+    w.matrix = take(&memory, 48 * o->bodies * o->bodies, sizeof(double));
+    for (int b = 0; b < o->bodies; b++) index[b] = -1;
+    for (int i = 0; i < n; i++) {
+        if (body_a[i] >= 0) index[body_a[i]] = 0;
+        if (body_b[i] >= 0) index[body_b[i]] = 0;
+    }
+    for (int b = 0; b < o->bodies; b++) {
+        int moves = index[b] == 0 && mass[b] - mass[b] == 0;
+        index[b] = moves ? used++ : -1;
+        if (!moves) continue;
+        moving *m = &w.body[index[b]];
+        memset(m, 0, sizeof *m);
+        m->mass = mass[b], m->inverse_mass = 1 / mass[b];
+        memcpy(m->inertia, inertia + 6 * b, sizeof m->inertia);
+        invert(m->inverse_inertia, m->inertia);
+        memcpy(m->free, velocity + 6 * b, 6 * sizeof(double));
+        double x[3];
+        multiply(x, m->inertia, m->free + 3);
+        for (int i = 0; i < 3; i++) w.square += m->mass * m->free[i] * m->free[i] + x[i] * m->free[3 + i];
+    }
+    w.bodies = used;
+    w.stride = 8 * used;
+    for (int i = 0; i < n; i++) {
+        row *r = &w.rows[i];
+        memset(r->fixed, 0, sizeof r->fixed);
+        r->fixed[2] = target ? -target[i] : 0;
+        r->friction = friction[i];
+        int a = body_a[i], b = body_b[i];
+        r->a = side(r, a, a < 0 ? -1 : index[a], arm_a + 3 * i, frame + 9 * i, velocity, -1);
+        r->b = side(r, b, b < 0 ? -1 : index[b], arm_b + 3 * i, frame + 9 * i, velocity, 1);
+        for (int k = 0; k < 3; k++) r->outer[k] = r->best[k] = impulse[3 * i + k];
+        r->outer[3] = r->best[3] = r->lambda[3] = 0;
+        add_force(&w, r, r->outer);
+    }
+    heights(&w);
+    fill_pattern(&w);
+    keep(&w, 1);
+    for (int b = 0; b < w.bodies; b++) memcpy(w.v[b], w.trial[b], sizeof(eight));
+    newton(&w);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < 3; k++) impulse[3 * i + k] = w.rows[i].best[k];
+    return w.steps;
+}
