@@ -106,8 +106,8 @@ func (s *worldSolver) solveGroup(g *groups, i int, p *Problem, o *Options, trust
 	}
 }
 
-// newtonKernel solves a world by the kernel of Newton's method from the best impulses, and reports whether it is within the
-// tolerance.
+// newtonKernel solves a world by the kernel of Newton's method from the best impulses, and reports whether it is within
+// the tolerance.
 func (s *worldSolver) newtonKernel(g *groups, w int, o *Options) (done bool) {
 	impulse := g.problem.Impulse[3*w*g.problem.Contacts:]
 	for i, l := range s.best {

@@ -39,7 +39,10 @@ func (w *Workspace) reduce(size float64) {
 		}
 	}
 	p := c[kept[0]]
-	kept[1] = pick(ties, func(i int) float64 { return math.Sqrt((c[i].x-p.x)*(c[i].x-p.x) + (c[i].y-p.y)*(c[i].y-p.y)) })
+	kept[1] = pick(ties, func(i int) float64 {
+		x, y := c[i].x-p.x, c[i].y-p.y
+		return math.Sqrt(x*x + y*y)
+	})
 	q := c[kept[1]]
 	twice := func(p, q, r candidate) float64 { return (q.x-p.x)*(r.y-p.y) - (q.y-p.y)*(r.x-p.x) }
 	kept[2] = pick(ties, func(i int) float64 { return math.Abs(twice(p, q, c[i])) })

@@ -126,7 +126,7 @@ func TestStepOfFiles(t *testing.T) {
 	near("z in free fall", fall[9], 1.1-9.81*0.01*0.01*55, 1e-12) // Σ k over 10 semi-implicit steps
 	near("speed in free fall", velocity[6*3+5], -0.981, 1e-12)
 
-	// First velocities: the second world flies off and turns about z, the other one slides.
+	// First velocities: the second world flies off and rotates about z, the first one slides.
 	first := filepath.Join(dir, "first.npz")
 	b := newColumnBuffer([]dataset.ColumnSpec{{Name: "velocity", Width: 6}, {Name: "spin", Width: 6}})
 	write := func(velocity, spin []float64) {
