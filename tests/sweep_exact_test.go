@@ -190,12 +190,37 @@ func checkExactSweeps(t *testing.T, rows, others int) {
 		s.compare(t, in[:others], got, o)
 		differ := 0
 		for i := range got {
-			if got[i].State != want[i].State {
-				differ++
+			if got[i].State == want[i].State {
+				continue
+			}
+			differ++
+			if reason := s.mayDiffer(&in[i], &got[i], &want[i], o); reason != "" {
+				t.Errorf("row %d: %s on %s, %s on the CPU: %s", i, got[i].State, b.Name(), want[i].State, reason)
 			}
 		}
 		t.Logf("%s: %d of %d rows have another state than on the CPU", b.Name(), differ, others)
 	}
+}
+
+// mayDiffer returns why two answers to one row must not have other states, "" if they may: only where the shapes do not
+// meet, and the least distance is between half of the tolerance and all of it. Then the one is in contact, since a pose
+// nearer than the tolerance was proved, and the other free, since no pose was that the solver asked about.
+func (s *simplices) mayDiffer(r *exactRow, a, b *sweep.Answer, o sweep.Options) string {
+	free, contact := a, b
+	if a.State == sweep.Contact {
+		free, contact = b, a
+	}
+	near := o.Tolerance * s.lib.PairSize(r.a, r.b)
+	switch {
+	case free.State != sweep.Free || contact.State != sweep.Contact:
+		return "neither is free"
+	case firstContact(s.vertices[r.a], s.vertices[r.b], r.p, r.v) != nil:
+		return "they meet"
+	case !(free.Lower >= near/2) || !(contact.Upper <= near):
+		return fmt.Sprintf("the least distance is at least %g and at most %g, and the tolerance is %g", free.Lower,
+			contact.Upper, near)
+	}
+	return ""
 }
 
 // sweep answers rows.

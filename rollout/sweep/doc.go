@@ -23,4 +23,9 @@
 // A contact is a pose at which the shapes intersect, or are proved to be nearer than the tolerance, relative to the
 // size of the pair, or than what the rounding of their poses leaves if that is more. So vertices, edges and triangles,
 // which have no interior and whose distance is never negative, are in contact where they pass through one another.
+//
+// A row that never meets and whose least distance lies between half of the tolerance (Ratio of it, where that is less)
+// and all of it is in contact if a pose nearer than the tolerance is proved, and else free with a lower bound of at
+// least that half. Which of them depends on the last digits of the times that solvers are asked at, so that back ends
+// may differ there, and nowhere else.
 package sweep
