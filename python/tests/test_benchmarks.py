@@ -70,3 +70,14 @@ def test_panda(tmp_path: Path) -> None:
     assert len(rows) == 1 + 3 + 1 + 2 * 4 and all(line.count("|") == 7 for line in rows)
     apart = re.findall(r"`mj_geomDistance`.*: ([0-9.e-]+) m of \d+ separated rows; 0 rows missed, 0 contacts", text)
     assert len(apart) == 2 and all(float(x) < 1e-6 for x in apart), text
+
+
+def test_streams(pair_files: Path) -> None:
+    for name in ("polars", "duckdb", "pyarrow"):
+        pytest.importorskip(name, reason=f"{name} is not installed: pip install {name} to run this test")
+    cases = ["file", "pyarrow", "polars", "duckdb"]
+    files = str(pair_files / "a.parquet"), str(pair_files / "shapes0.json")
+    lines = ran("streams.py", *files, "--rounds", "1", "--only", *cases).splitlines()
+    assert [line.split()[0] for line in lines] == cases
+    for line in lines:
+        assert re.fullmatch(r"\w+ +\d+\.\d\d s, CPU \d+\.\d\d s, peak [\d,]+ MB", line), line

@@ -102,7 +102,7 @@ def score(
     backend: str = "auto",
     workers: int = 1,
     memory: int | None = None,
-    rows_per_shard: int = 2_000_000,
+    rows_per_shard: int = 1_000_000,
     verify: int = 0,
     resume: bool = True,
     progress: bool = True,
