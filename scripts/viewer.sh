@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# viewer.sh: builds the script of the viewer (clearance.show) into build/viewer/bundle.js: python/viewer/viewer.js with
+# viewer.sh: builds the script of the viewer (clearance.show) into build/viewer/bundle.js: python/viewer/*.js with
 # three.js, bundled by esbuild, and beside it the licence of three.js. Both come from npm, by versions and checksums of
 # python/viewer/package-lock.json. It exits with 3 if npm is not installed and with 4 if the registry cannot be reached;
 # build/viewer/missing then says so. Any other failure is one of the build.
@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source=$PWD/python/viewer
 out=$PWD/build/viewer
 # This file has the flags. Names keep apart what is at the end of one file and at the beginning of the next.
-want=$(sha256sum scripts/viewer.sh python/viewer/{package.json,package-lock.json,viewer.js})
+want=$(sha256sum scripts/viewer.sh python/viewer/{package.json,package-lock.json,*.js})
 [[ "$(cat "$out/made-of" 2>/dev/null)" == "$want" && -s "$out/bundle.js" && -s "$out/LICENSE" ]] && exit 0
 
 mkdir -p "$out"
@@ -21,7 +21,7 @@ missing() {
 	exit "$1"
 }
 command -v npm >/dev/null || missing 3 "npm was not installed"
-cp "$source"/{package.json,package-lock.json,viewer.js} .
+cp "$source"/{package.json,package-lock.json,*.js} .
 if ! npm ci --loglevel=error --no-audit --no-fund --ignore-scripts --fetch-retries=1 --fetch-retry-mintimeout=1000 \
 	--fetch-timeout=30000 >npm.log 2>&1; then
 	cat npm.log >&2

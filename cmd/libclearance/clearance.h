@@ -373,6 +373,9 @@ int32_t clearance_library_attribute(clearance_library library, int64_t index, in
 int32_t clearance_library_support(clearance_library library, int64_t index, int64_t count, clearance_reals *directions,
                                   double *points, clearance_error *error);
 
+// clearance_library_center writes the point about which growth distances scale a shape, in its own frame: 3 numbers.
+int32_t clearance_library_center(clearance_library library, int64_t index, double *center, clearance_error *error);
+
 // clearance_library_free gives a handle back. Calls in progress are not disturbed.
 int32_t clearance_library_free(clearance_library library, clearance_error *error);
 
@@ -391,6 +394,12 @@ int32_t clearance_engine_close(clearance_engine engine, clearance_error *error);
 int32_t clearance_submit(clearance_engine engine, clearance_query *query, clearance_pairs *pairs,
                          clearance_results *results, int64_t wait_ms, clearance_job *job, clearance_report *report,
                          clearance_error *error);
+
+// clearance_trace solves row of the pairs again as the back end "ref" answers the query, a signed distance, and writes
+// the steps of the solvers as JSON, a trace of docs/scene.md, ended by a zero byte, if size bytes suffice. *needed is
+// the number of bytes that it needs.
+int32_t clearance_trace(clearance_query *query, clearance_pairs *pairs, int64_t row, char *out, int64_t size,
+                        int64_t *needed, clearance_error *error);
 
 // clearance_derive multiplies with the derivatives of answers, which it leaves as they are: the query, the pairs and
 // the results are those of a clearance_submit that has ended, with the columns distance, normal, witness_a, witness_b

@@ -324,4 +324,7 @@ def test_page(tmp_path: Any) -> None:
         view = sim.show(r, world=1, path=tmp_path / "run.html")
     except cl.FileError as e:  # the script of pages is built where npm is
         pytest.skip(str(e))
-    assert view.rows == 10 and '"play":' in view.html and (tmp_path / "run.html").exists()
+    assert view.rows == 10 and (tmp_path / "run.html").exists()
+    world = view.scene["worlds"][0]
+    assert len(world["bodies"]) == 3 and len(world["times"]) == 10 and view.scene["time_unit"] == "s"
+    np.testing.assert_allclose(np.array(world["times"]) / sim.dt, r.step, rtol=1e-12)

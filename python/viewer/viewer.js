@@ -1,184 +1,341 @@
-// The viewer of rows: both shapes of a row, witnesses, normal and support planes, and a list of rows to choose from.
-// The page has the data as JSON in the element "data": shapes as points whose convex hulls they are, and rows.
-import * as THREE from "three";
-import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
-import { ConvexGeometry } from "three/examples/jsm/geometries/ConvexGeometry.js";
+// The page of a scene description: a table of rows, the pair of the row, its Minkowski difference, its steps and its
+// time line. The fragment of the address names what is shown, #row=7&step=3, so that a link leads there.
+import { CONTACT, UNANSWERED, decoded, interpolated, pose, vector } from "./data.js";
+import { Difference } from "./difference.js";
+import { COLORS, Stage, bounding, composed, hull, moved } from "./stage.js";
+import { Table } from "./table.js";
 
-const COLORS = { a: 0x3b78c2, b: 0xe0812f, plane: 0x777777, normal: 0xc0392b, witness: 0x111111 };
-const data = JSON.parse(document.getElementById("data").textContent);
-const view = document.getElementById("view");
-const list = document.getElementById("list");
-const facts = document.getElementById("facts");
+const scene = decoded(document.getElementById("data").textContent);
+const rows = scene.rows;
+const $ = (id) => document.getElementById(id);
+const stage = new Stage($("view"));
+const difference = new Difference(new Stage($("difference")));
+const forms = scene.shapes.map(() => null);
+const state = { row: -1, step: 0, time: 0, playing: false, framed: false };
 
-THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
-const renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
-view.appendChild(renderer.domElement);
-const scene = new THREE.Scene();
-scene.background = new THREE.Color(0xffffff);
-scene.add(new THREE.HemisphereLight(0xffffff, 0x888888, 2.2));
-const sun = new THREE.DirectionalLight(0xffffff, 1.2);
-scene.add(sun);
-const camera = new THREE.PerspectiveCamera(40, 1, 0.01, 1000);
-const controls = new OrbitControls(camera, renderer.domElement);
-const shown = new THREE.Group();
-scene.add(shown);
+const form = (shape) => (forms[shape] ??= hull(scene.shapes[shape].points));
+const status = (i) => scene.statuses[rows.status[i]];
+const number = (x, digits = 9) => (Number.isNaN(x) ? "" : Number(x.toPrecision(digits)).toString());
 
-const geometries = new Map();
-function geometry(index) {
-    if (!geometries.has(index)) {
-        const points = data.shapes[index].points.map((p) => new THREE.Vector3(...p));
-        let made = new THREE.BufferGeometry().setFromPoints(points);
-        try {
-            if (points.length > 3) made = new ConvexGeometry(points);
-        } catch {
-            // A flat hull has no volume: its points are drawn.
-        }
-        geometries.set(index, made);
-    }
-    return geometries.get(index);
+$("title").textContent = scene.title;
+document.title = scene.title;
+
+// world is that of a row, null if the row has none or its world stands still.
+function world(i) {
+    const w = rows.world ? scene.worlds[rows.world[i]] : null;
+    return w && w.times.length > 1 ? w : null;
 }
 
-// solid draws a shape at a pose (x, y, z, then the quaternion w, x, y, z); a half-space is a square of the given size.
-function solid(index, pose, color, size) {
-    const half = data.shapes[index].kind === "halfspace";
-    const form = half ? new THREE.PlaneGeometry(size, size) : geometry(index);
-    const flat = !half && !form.index && !form.getAttribute("normal");
-    const material = flat
-        ? new THREE.PointsMaterial({ color, size: 6, sizeAttenuation: false })
-        : new THREE.MeshStandardMaterial({
-              color, flatShading: true, transparent: true, opacity: 0.72, side: THREE.DoubleSide, depthWrite: !half,
-          });
-    const mesh = flat ? new THREE.Points(form, material) : new THREE.Mesh(form, material);
-    mesh.position.set(pose[0], pose[1], pose[2]);
-    mesh.quaternion.set(pose[4], pose[5], pose[6], pose[3]).normalize();
-    return mesh;
-}
-
-function plane(point, normal, size) {
-    const material = new THREE.MeshBasicMaterial({
-        color: COLORS.plane, transparent: true, opacity: 0.22, side: THREE.DoubleSide, depthWrite: false,
+// sides are both bodies of a row, with the poses that they have there, or at the time of the time line.
+function sides(i, bodies) {
+    return ["a", "b"].map((s) => {
+        const place = bodies && rows[`place_${s}`] ? rows[`place_${s}`][i] : -1;
+        const at = place >= 0 ? bodies[place] : pose(rows[`pose_${s}`], i);
+        return { body: scene.bodies[rows[`body_${s}`][i]] ?? null, pose: at, place, color: COLORS[s] };
     });
-    const mesh = new THREE.Mesh(new THREE.PlaneGeometry(size, size), material);
-    mesh.position.set(...point);
-    mesh.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), new THREE.Vector3(...normal));
-    return mesh;
 }
 
-function ball(at, radius, color) {
-    const mesh = new THREE.Mesh(new THREE.SphereGeometry(radius, 16, 12), new THREE.MeshBasicMaterial({ color }));
-    mesh.position.set(...at);
-    mesh.renderOrder = 2;
-    mesh.material.depthTest = false;
-    return mesh;
+const parts = (side) =>
+    side.body && side.pose ? side.body.parts.map((p) => [p.shape, composed(side.pose, p.pose)]) : [];
+
+function points(side) {
+    return parts(side).flatMap(([shape, at]) => moved(scene.shapes[shape].points, at));
 }
 
-// extent is a box of the shapes of a row; half-spaces have none.
-function extent(row) {
-    const box = new THREE.Box3();
-    for (const [index, pose] of [...row.a, ...row.b]) {
-        if (data.shapes[index].kind === "halfspace") continue;
-        const mesh = solid(index, pose, 0, 1);
-        mesh.updateMatrixWorld(true);
-        box.expandByObject(mesh, true);
+// along are points of the bodies of a row at some times of its time line, of a row without bodies those of all places.
+function along(timed, i, pair) {
+    const { times, bodies } = timed;
+    const places = pair.map((s) => s.place).filter((p) => p >= 0);
+    const own = places.length ? places : Array.from(bodies, (_, place) => place);
+    const out = [];
+    for (let k = 0; k < times.length; k += Math.ceil(times.length / 20)) {
+        const at = interpolated(timed, times[k]);
+        for (const p of own) if (bodies[p] >= 0) out.push(...points({ body: scene.bodies[bodies[p]], pose: at[p] }));
     }
-    for (const p of [row.witness_a, row.witness_b]) if (p) box.expandByPoint(new THREE.Vector3(...p));
-    if (box.isEmpty()) box.set(new THREE.Vector3(-1, -1, -1), new THREE.Vector3(1, 1, 1));
-    return box.getBoundingSphere(new THREE.Sphere());
-}
-
-// frame puts the camera before a ball.
-function frame(center, radius) {
-    controls.target.copy(center);
-    const away = new THREE.Vector3(0.9, -1.4, 0.8).normalize();
-    camera.position.copy(center).addScaledVector(away, 3.1 * radius);
-    camera.near = 0.01 * radius;
-    camera.far = 60 * radius;
-    sun.position.copy(camera.position);
-}
-
-let current = -1;
-let framed = false; // the camera stays where it is while rows are played
-function show(position) {
-    const row = data.rows[position];
-    current = position;
-    shown.clear();
-    const { center, radius } = extent(row);
-    const planes = document.getElementById("planes").checked;
-    for (const [index, pose] of row.a) shown.add(solid(index, pose, COLORS.a, 4 * radius));
-    for (const [index, pose] of row.b) shown.add(solid(index, pose, COLORS.b, 4 * radius));
-    for (const p of [row.witness_a, row.witness_b]) if (p) shown.add(ball(p, 0.018 * radius, COLORS.witness));
-    if (row.normal && row.witness_a) {
-        const from = new THREE.Vector3(...row.witness_a);
-        const arrow = [new THREE.Vector3(...row.normal), from, 0.35 * radius, COLORS.normal];
-        shown.add(new THREE.ArrowHelper(...arrow, 0.08 * radius, 0.05 * radius));
-    }
-    if (planes) for (const p of row.planes) shown.add(plane(p, row.normal, 1.3 * radius));
-    if (!data.play || !framed) frame(center, radius);
-    framed = true;
-    for (const item of list.children) item.classList.toggle("chosen", Number(item.dataset.position) === position);
-    const lines = [`${data.play ? "step" : "row"} ${row.row}: ${row.status}`, `A  ${row.name_a}`, `B  ${row.name_b}`];
-    if (row.distance !== null) lines.push(`${data.value} ${row.distance}`);
-    if (row.gap !== null) lines.push(`gap ±${row.gap}`);
-    if (row.normal) lines.push(`normal ${row.normal.map((x) => x.toFixed(6)).join(", ")}`);
-    facts.textContent = lines.join("\n");
-    draw();
-}
-
-function fill() {
-    const key = document.getElementById("sort").value;
-    const order = data.rows.map((_, i) => i);
-    // Rows without a number come first: they have no answer.
-    const value = (r) => (key === "status" ? -r.code : r[key] === null ? -Infinity : key === "gap" ? -r.gap : r[key]);
-    order.sort((i, j) => value(data.rows[i]) - value(data.rows[j]) || i - j);
-    list.replaceChildren(
-        ...order.map((i) => {
-            const row = data.rows[i];
-            const item = document.createElement("li");
-            item.dataset.position = i;
-            item.className = row.status;
-            const number = row.distance === null ? "" : row.distance.toPrecision(5);
-            item.textContent = `${row.row}  ${number}  ${row.status}`;
-            item.onclick = () => show(i);
-            return item;
-        }),
-    );
-    if (order.length) show(order[0]);
+    return out;
 }
 
 function draw() {
-    controls.update();
-    renderer.render(scene, camera);
+    const i = state.row;
+    stage.clear();
+    if (i < 0) return stage.draw();
+    const timed = world(i);
+    const bodies = timed ? interpolated(timed, state.time) : null;
+    const asked = rows.time?.[i] ?? 0;
+    const here = !timed || Math.abs(state.time - asked) < 1e-9 * (1 + Math.abs(asked)); // the answer is of this time
+    const pair = sides(i, bodies);
+    const all = pair.map(points);
+    const witnesses = [vector(rows.witness_a, i), vector(rows.witness_b, i)];
+    const n = vector(rows.normal, i);
+    const extent = [...all.flat(), ...witnesses.filter(Boolean)];
+    const others = (bodies ?? []).map((at, place) => ({
+        body: scene.bodies[timed.bodies[place]] ?? null, pose: at, place, color: COLORS.other,
+    })).filter((o) => o.place !== pair[0].place && o.place !== pair[1].place);
+    if (!extent.length) extent.push(...others.flatMap(points));
+    if (timed && !state.framed) extent.push(...along(timed, i, pair));
+    const ball = bounding(extent);
+    const r = (state.radius = state.framed && timed ? state.radius : ball.radius);
+    if (!state.framed) stage.frame(ball);
+    state.framed = true;
+    for (const side of [...pair, ...others]) {
+        for (const [shape, at] of parts(side)) {
+            if (scene.shapes[shape].kind === "halfspace") stage.halfspace(at, side.color, 6 * r);
+            else stage.solid(form(shape), at, side.color, { opacity: side.place < 0 || pair.includes(side) ? 0.72 : 0.3 });
+        }
+    }
+    if (here) answer(i, pair, witnesses, n, r);
+    const trace = here ? scene.steps.get(i) : null;
+    const step = trace?.steps[state.step];
+    if (step?.support) {
+        stage.dot(step.support.a, 0.022 * r, COLORS.step);
+        stage.dot(step.support.b, 0.022 * r, COLORS.step);
+        stage.arrow(step.support.a, step.direction, 0.5 * r, COLORS.step);
+        for (const v of step.simplex ?? []) {
+            stage.dot(v.a, 0.014 * r, COLORS.simplex);
+            stage.dot(v.b, 0.014 * r, COLORS.simplex);
+        }
+    }
+    stage.draw();
+    const both = witnesses[0] && witnesses[1] && scene.value === "distance" ? witnesses : null;
+    const key = `${i} ${timed ? state.time : ""}`;
+    if ($("differences").checked) difference.draw(key, all[0], all[1], here ? both : null, trace, step);
+    facts(i, trace, step);
 }
 
-function resize() {
-    const { clientWidth: w, clientHeight: h } = view;
-    renderer.setSize(w, h);
-    camera.aspect = w / Math.max(h, 1);
-    camera.updateProjectionMatrix();
+// answer draws what the row states: witnesses, normal, error ball, support planes, scaled shapes, contact points.
+function answer(i, pair, witnesses, n, r) {
+    const gap = rows.gap[i];
+    for (const w of witnesses) if (w) stage.dot(w, 0.016 * r, COLORS.witness);
+    if (n && witnesses[0]) stage.arrow(witnesses[0], n, 0.35 * r, COLORS.normal);
+    state.magnified = 0;
+    if (gap > 0 && witnesses[1] && scene.value === "distance") {
+        stage.ball(witnesses[1], gap, COLORS.gap);
+        if (gap < 0.02 * r) {
+            state.magnified = 10 ** Math.ceil(Math.log10((0.04 * r) / gap));
+            stage.ball(witnesses[1], gap * state.magnified, COLORS.gap, true);
+        }
+    }
+    if ($("planes").checked && n) {
+        for (const [s, w] of [["plane_a", witnesses[0]], ["plane_b", witnesses[0]]]) {
+            const offset = rows[s]?.[i];
+            if (!w || offset === undefined || Number.isNaN(offset)) continue;
+            const along = offset - (w[0] * n[0] + w[1] * n[1] + w[2] * n[2]);
+            stage.plane(w.map((x, k) => x + along * n[k]), n, 1.3 * r);
+        }
+    }
+    const factor = rows.value[i];
+    if (scene.value === "factor" && factor > 0 && factor < 1e3) {
+        for (const [side, s] of [[pair[0], "center_a"], [pair[1], "center_b"]]) {
+            const center = vector(rows[s], i);
+            if (!center) continue;
+            for (const [shape, at] of parts(side)) {
+                if (scene.shapes[shape].kind !== "halfspace") stage.grown(form(shape), at, side.color, factor, center);
+            }
+            stage.dot(center, 0.012 * r, side.color);
+        }
+    }
+    for (let k = rows.contact_begin?.[i] ?? 0; k < (rows.contact_begin?.[i + 1] ?? 0); k++) {
+        const [at, along] = [vector(rows.contact_point, k), vector(rows.contact_normal, k)];
+        stage.dot(at, 0.02 * r, COLORS.contact);
+        stage.arrow(at, along, 0.25 * r, COLORS.contact);
+    }
+}
+
+function facts(i, trace, step) {
+    const lines = [`row ${rows.row[i]}: ${status(i)}`];
+    const w = rows.world ? scene.worlds[rows.world[i]] : null;
+    if (w) lines.push(`world ${w.world}`);
+    for (const s of ["a", "b"]) {
+        const body = scene.bodies[rows[`body_${s}`][i]];
+        const place = rows[`place_${s}`]?.[i] ?? -1;
+        if (body || !w) lines.push(`${s.toUpperCase()}  ${place >= 0 ? `place ${place}: ` : ""}${body?.name ?? "not known"}`);
+    }
+    if (rows.time) lines.push(`time ${number(rows.time[i])} ${scene.time_unit}`);
+    if (!Number.isNaN(rows.value[i])) lines.push(`${scene.value} ${rows.value[i]}`);
+    if (!Number.isNaN(rows.gap[i])) lines.push(`gap ±${number(rows.gap[i], 3)}`);
+    if (state.magnified) lines.push(`error ball drawn ×${number(state.magnified)}`);
+    const n = vector(rows.normal, i);
+    if (n) lines.push(`normal ${n.map((x) => x.toFixed(6)).join(", ")}`);
+    const contacts = rows.contact_begin ? rows.contact_begin[i + 1] - rows.contact_begin[i] : 0;
+    if (contacts) lines.push(`${contacts} contact points`);
+    $("facts").textContent = lines.join("\n");
+    $("trace").hidden = !trace;
+    if (!trace) return;
+    const [low, high] = [rows.value[i] - rows.gap[i], rows.value[i] + rows.gap[i]];
+    const told = [
+        `step ${state.step + 1} of ${trace.steps.length}: ${step.solver}, evaluation ${step.evaluation} of ${trace.evaluations}`,
+        `lower ${step.lower}`,
+        `upper ${step.upper}`,
+        `width ${number(step.upper - step.lower, 3)}`,
+    ];
+    if (step.gradient !== null) told.push(`gradient ${number(step.gradient, 3)}, region ${number(step.region, 3)}`);
+    if (trace.upper < low || trace.lower > high) told.push("THE STORED ANSWER LIES OUTSIDE THE BOUNDS OF THE TRACE");
+    $("bounds").textContent = told.join("\n");
+    chart(trace);
+}
+
+// chart draws the distance of both bounds of every step from the answer, on a scale of powers of ten.
+function chart(trace) {
+    const canvas = $("chart");
+    const [w, h] = [(canvas.width = canvas.clientWidth || 280), (canvas.height = 90)];
+    const c = canvas.getContext("2d");
+    const floor = 1e-16;
+    const level = (x) => Math.log10(Math.max(Math.abs(x - trace.value), floor));
+    const y = (x) => 6 + ((1 - level(x)) / (1 - Math.log10(floor))) * (h - 12);
+    const x = (k) => 6 + (k / Math.max(trace.steps.length - 1, 1)) * (w - 12);
+    for (const [name, color] of [["lower", "#1e8449"], ["upper", "#c0392b"]]) {
+        c.fillStyle = color;
+        trace.steps.forEach((s, k) => Number.isFinite(s[name]) && c.fillRect(x(k) - 1, y(s[name]) - 1, 3, 3));
+    }
+    c.fillStyle = "rgba(0,0,0,.25)";
+    c.fillRect(x(state.step), 0, 1, h);
+}
+
+// show makes a row the current one; a step and a time, if they are given, otherwise the answer.
+function show(i, { step = Infinity, time = NaN, quiet = false } = {}) {
+    const same = state.row >= 0 && world(i) && world(state.row) === world(i);
+    state.row = i;
+    if (!same) state.framed = false;
+    const trace = scene.steps.get(i);
+    state.step = trace ? Math.min(Math.max(step, 0), trace.steps.length - 1) : 0;
+    const w = world(i);
+    $("timeline").hidden = !w;
+    if (w) {
+        state.time = Number.isNaN(time) ? (rows.time?.[i] ?? w.times[0]) : time;
+        Object.assign($("time"), { min: w.times[0], max: w.times[w.times.length - 1], value: state.time });
+        clock();
+    }
+    if (trace) Object.assign($("step"), { min: 0, max: trace.steps.length - 1, value: state.step });
+    table.choose(i);
+    draw();
+    if (!quiet) link();
+}
+
+const clock = () => ($("clock").textContent = `${number(state.time, 4)} ${scene.time_unit}`);
+
+// link writes what is shown into the address.
+function link() {
+    const to = new URLSearchParams({ row: rows.row[state.row] });
+    const trace = scene.steps.get(state.row);
+    if (trace && state.step < trace.steps.length - 1) to.set("step", state.step + 1);
+    if (world(state.row)) to.set("time", number(state.time));
+    if (table.sorted !== "value") to.set("sort", table.sorted);
+    try {
+        history.replaceState(null, "", `#${to}`);
+    } catch {
+        // A page inside a notebook has no address of its own.
+    }
+}
+
+// follow shows what the address names.
+function follow() {
+    const from = new URLSearchParams(location.hash.slice(1));
+    if (from.has("sort")) table.sort(from.get("sort"));
+    const at = from.has("row") ? rows.row.indexOf(Number(from.get("row"))) : -1;
+    $("missing").textContent = from.has("row") && at < 0 ? `This page has no row ${from.get("row")}.` : "";
+    if (!rows.count) return;
+    show(at >= 0 ? at : table.order[0], {
+        step: from.has("step") ? Number(from.get("step")) - 1 : Infinity,
+        time: from.has("time") ? Number(from.get("time")) : NaN,
+        quiet: true,
+    });
+}
+
+// near is the row of the same pair whose time on the same time line is the nearest, if there are several.
+function near(i, time) {
+    if (!rows.time || !rows.place_a) return i;
+    let [best, off] = [i, Infinity];
+    for (let k = 0; k < rows.count; k++) {
+        if (rows.world[k] !== rows.world[i]) continue;
+        if (rows.place_a[k] !== rows.place_a[i] || rows.place_b[k] !== rows.place_b[i]) continue;
+        const d = Math.abs(rows.time[k] - time);
+        if (d < off) [best, off] = [k, d];
+    }
+    return best;
+}
+
+function moveTo(time) {
+    state.time = time;
+    $("time").value = time;
+    clock();
+    const row = near(state.row, time);
+    if (row !== state.row) {
+        state.row = row;
+        table.choose(row);
+    }
     draw();
 }
 
-// play shows row after row, in their order, every so many milliseconds.
+// play moves along the time line: a second of the motion in a second, other units so that all takes about six seconds.
 function play() {
-    const button = document.getElementById("play");
-    let timer = 0;
-    button.hidden = false;
-    button.onclick = () => {
-        if (timer) {
-            clearInterval(timer);
-            timer = 0;
-        } else {
-            timer = setInterval(() => show((current + 1) % data.rows.length), data.play);
-        }
-        button.textContent = timer ? "stop" : "play";
+    state.playing = !state.playing;
+    $("play").textContent = state.playing ? "stop" : "play";
+    if (!state.playing) return link();
+    let before = performance.now();
+    const tick = (now) => {
+        const w = world(state.row);
+        if (!state.playing || !w) return;
+        const [first, last] = [w.times[0], w.times[w.times.length - 1]];
+        const speed = scene.time_unit === "s" ? 1 : (last - first) / 6;
+        const time = state.time + (speed * (now - before)) / 1000;
+        before = now;
+        moveTo(time > last ? first : time);
+        requestAnimationFrame(tick);
     };
+    requestAnimationFrame(tick);
 }
 
-controls.addEventListener("change", () => renderer.render(scene, camera));
-document.getElementById("sort").onchange = fill;
-document.getElementById("planes").onchange = () => current >= 0 && show(current);
+function stepTo(k) {
+    const trace = scene.steps.get(state.row);
+    if (!trace) return;
+    state.step = Math.min(Math.max(k, 0), trace.steps.length - 1);
+    $("step").value = state.step;
+    draw();
+    link();
+}
+
+const table = new Table(
+    scene, $("head"), $("body"),
+    [
+        { name: "row", text: (i) => rows.row[i], key: (i) => rows.row[i] },
+        { name: "value", text: (i) => number(rows.value[i], 5), key: (i) => rows.value[i] },
+        { name: "gap", text: (i) => number(rows.gap[i], 2), key: (i) => rows.gap[i] },
+        { name: "status", text: status, key: (i) => (UNANSWERED.has(status(i)) ? 0 : CONTACT.has(status(i)) ? 1 : 2) },
+    ],
+    show,
+);
+$("planes").onchange = draw;
+$("differences").onchange = () => {
+    $("difference").hidden = !$("differences").checked;
+    resize();
+    draw();
+};
+$("step").oninput = (e) => stepTo(Number(e.target.value));
+$("back").onclick = () => stepTo(state.step - 1);
+$("forth").onclick = () => stepTo(state.step + 1);
+$("time").oninput = (e) => moveTo(Number(e.target.value));
+$("time").onchange = link;
+$("play").onclick = play;
+window.addEventListener("keydown", (e) => {
+    if (e.target.matches("input[type=range]")) return;
+    if (e.key === "ArrowLeft") stepTo(state.step - 1);
+    if (e.key === "ArrowRight") stepTo(state.step + 1);
+    if (e.key === " " && world(state.row)) {
+        e.preventDefault();
+        play();
+    }
+});
+
+function resize() {
+    stage.resize();
+    difference.stage.resize();
+    table.draw();
+}
 window.addEventListener("resize", resize);
+window.addEventListener("hashchange", follow);
 resize();
-fill();
-if (data.play && data.rows.length) play();
-document.documentElement.dataset.ready = String(data.rows.length);
+table.sort(rows.value.some((x) => !Number.isNaN(x)) ? "value" : "row");
+follow();
+// What tests and people at the console may ask: where a point of the world is drawn, and what is shown.
+window.clearanceView = { state, scene, show, screen: (p) => stage.screen(p) };
+document.documentElement.dataset.ready = String(rows.count);

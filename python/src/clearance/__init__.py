@@ -33,6 +33,7 @@ from ._errors import (
 )
 from ._gradient import distance_gradient
 from ._library import Library
+from ._page import View
 from ._pairs import transforms
 from ._result import (
     INVALID,
@@ -50,7 +51,7 @@ from ._rollout import Rollout, SceneRollout
 from ._scene import Scene
 from ._score import FileReport, audit_file, pair_rows, score_file
 from ._shape import Shape
-from ._show import View, show
+from ._show import show
 from ._skip import SkipProposal
 from ._stream import ScoreStream, score_stream
 from ._sweep import SweepResult

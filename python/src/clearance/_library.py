@@ -281,6 +281,14 @@ class Library:
         n.raise_for(n.library_support(handle.number, *place, error), error)
         return points
 
+    def center(self, index: int) -> NDArray[np.float64]:
+        """The point [3] about which growth distances scale a shape, in the frame of the shape."""
+        n, error = nat.native(), nat.Error()
+        point = np.empty(3)
+        handle = self._open()  # which lives until the call has ended
+        n.raise_for(n.library_center(handle.number, whole("shape", index), address(point), error), error)
+        return point
+
     def __len__(self) -> int:
         return len(self._shapes)
 

@@ -283,11 +283,13 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "library_shape": (_R, [_u64, _i64, _S(Shape), _pointer, _i64, _S(_i64), _pointer, _i64, _S(Error)]),
     "library_attribute": (_R, [_u64, _i64, _i32, _pointer, _i64, _S(_i64), _S(Error)]),
     "library_support": (_R, [_u64, _i64, _i64, _pointer, _pointer, _S(Error)]),
+    "library_center": (_R, [_u64, _i64, _pointer, _S(Error)]),
     "library_free": (_R, [_u64, _S(Error)]),
     "engine_open": (_R, [_S(Options), _S(_u64), _S(Error)]),
     "engine_describe": (_i64, [_u64, _pointer, _i64]),
     "engine_close": (_R, [_u64, _S(Error)]),
     "submit": (_R, [_u64, _S(Query), _S(Pairs), _S(Results), _i64, _S(_u64), _S(Report), _S(Error)]),
+    "trace": (_R, [_S(Query), _S(Pairs), _i64, _pointer, _i64, _S(_i64), _S(Error)]),
     "derive": (
         _R,
         [_u64, _S(Query), _S(Pairs), _S(Results), _S(Derivatives), _i64, _S(_u64), _S(Report), _S(Error)],

@@ -1,59 +1,35 @@
-"""Rows of a result as one HTML page to look at: shapes, witnesses, normal, support planes. It works offline."""
+"""Rows of a result as a scene description and a page of it: shapes, answers, contacts, motions, steps of solvers."""
 
 from __future__ import annotations
 
-import html
-import json
 import os
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from . import _describe as doc
 from ._arrays import Array, host, reordered, take
 from ._asked import Asked
-from ._errors import ArrayError, FileError, OptionError
-from ._kinematics import product, rotated
+from ._errors import ArrayError, OptionError
 from ._library import Library
-from ._options import Order, whole
+from ._options import INT32, Order, real, whole
+from ._page import View, page
 from ._pairs import pair_columns
-from ._result import PENETRATING, SEPARATED, STATUSES, UNDECIDED, Result, SceneResult, host_array
+from ._result import STATUSES, UNDECIDED, Result, SceneResult, host_array
 from ._scene import Scene
 from ._sweep import STATES, SweepResult
 from ._sweepfold import CONTACT, FREE
+from ._trace import traces
 
-# A shape is drawn as the hull of its support points in so many directions, or of its vertices if it has no more.
-_DIRECTIONS: Final = 700
-_VERTICES: Final = 2000
+if TYPE_CHECKING:
+    from ._points import ContactPoints
 
-# The most rows of a page: some hundred megabytes of HTML, which browsers still open.
-_ROWS: Final = 10_000
+# The most rows of a page: some tens of megabytes of HTML.
+_ROWS: Final = 100_000
 
-# A part of a body as drawn: its shape, and its pose in the world (position, quaternion).
-_Placed = tuple[int, Array]
-
-# What a row is about: names of both sides, their parts, and those parts that attain the least: of these are the planes.
-_Sides = tuple[str, str, list[list[_Placed]], list[list[_Placed]]]
-
-
-@dataclass(frozen=True, repr=False)
-class View:
-    """A page of rows. Notebooks show it; ``save`` writes it as a file."""
-
-    html: str
-    rows: int
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page."""
-        Path(path).write_text(self.html, encoding="utf-8")
-
-    def _repr_html_(self) -> str:
-        text = html.escape(self.html, quote=True)
-        return f'<iframe style="width:100%;height:560px" srcdoc="{text}"></iframe>'
-
-    def __repr__(self) -> str:
-        return f"View of {self.rows} rows, {len(self.html) / 1e6:.1f} MB of HTML: save it to look at it"
+# The most rows whose steps a page has.
+_TRACES: Final = 1_000
 
 
 def show(
@@ -62,24 +38,37 @@ def show(
     quat: Order,
     rows: Any = None,
     most: int = 100,
+    trace: Any = (),
+    method: str = "auto",
+    contacts: ContactPoints | None = None,
+    dt: float | None = None,
     path: str | os.PathLike[str] | None = None,
 ) -> View:
-    """A page that shows rows of a result: shapes, witnesses, normal, support planes, in a list to sort by distance, gap
-    or status.
+    """A page that shows rows of a result in a table to sort: shapes, witnesses, normal, support planes, error ball,
+    the Minkowski difference; and of a growth distance the scaled shapes.
 
     ``question`` is what the result answers: ``show(r, library, a, b, pos_a, quat_a, pos_b, quat_b, quat="wxyz")`` for a
     pair list, ``show(r, scene, poses, quat="wxyz")`` for a rollout of a scene or a sweep. Sweeps are shown at the
-    earliest known contact, and free rows where they are closest.
+    earliest known contact, and free rows where they are closest; they play along their way points. A rollout whose
+    worlds are the steps of one trajectory plays with ``dt``, the seconds between two of them.
 
     The rows are those without an answer, then those of the least distance, ``most`` of them. ``rows`` are those among
     which they are chosen, as a mask like ``r.hit``; or all to show, as indices into the flattened result. A page has
-    at most 10,000 rows. ``path`` is a file to write.
+    at most 100,000 rows.
+
+    ``trace`` are rows (indices into the flattened result) whose steps the page shows one by one, with their bounds: the
+    back end "ref" solves them again, by ``method``, with the query and the precision of the result. ``contacts`` are
+    the contact points of the pairs, of :meth:`Engine.contacts`. ``path`` is a file to write, of which one that ends in
+    .json is the scene description alone.
     """
     if not isinstance(result, (Result, SweepResult)):
         raise OptionError(f"result: a {type(result).__name__}, want the result of a query or a sweep")
     moving = isinstance(result, SweepResult)
     status = host_array(result.state if isinstance(result, SweepResult) else result.status).ravel()
     chosen = _chosen(result, status, rows, whole("most", most, 0, _ROWS))
+    steps = host("trace", trace, True)
+    traced = _listed("trace", steps if steps.size else np.zeros(0, np.int64), len(status), _TRACES)
+    chosen = [*chosen, *sorted(set(traced) - set(chosen))]
     scene_given = len(question) == 2 and isinstance(question[0], Scene)
     pairs_given = not moving and len(question) == 7 and isinstance(question[0], Library)
     if quat not in ("wxyz", "xyzw") or not (scene_given or pairs_given):
@@ -87,42 +76,138 @@ def show(
             "want show(result, library, a, b, pos_a, quat_a, pos_b, quat_b, quat=…) or "
             'show(result, scene, poses, quat=…) with quat "wxyz" or "xyzw"'
         )
-    used: dict[int, int] = {}  # shapes of the library by their place on the page
-    pairs: _Bodies | _Pairs
+    if dt is not None and (moving or not scene_given):
+        raise OptionError("dt: the seconds between worlds that are steps of a rollout; this result is of none")
+    if contacts is not None and not pairs_given:
+        raise OptionError("contacts: the contact points of pairs, and this result is of a scene")
+    about: _Pairs | _Bodies
     if isinstance(result, SweepResult):
-        moved = _Moving(result, quat, *question)
-        records = [_moved(result, i, int(status[i]), moved.of(i), used) for i in chosen]
-        pairs, value, what = moved, "distance", "sweep"
+        about = _Moving(result, quat, *question)
+    elif scene_given:
+        about = _Standing(result, quat, *question, dt=None if dt is None else real("dt", dt, 0, above=True))
     else:
-        pairs = _Standing(result, quat, *question) if scene_given else _Pairs(len(status), quat, *question)
-        records = [_record(result, pairs.library, i, status[i], pairs.of(i), used) for i in chosen]
-        value, what = (
-            "factor" if result.query == "growth" else "distance",
-            f"{result.query}, {result.precision} precision",
-        )
-    library: Library = pairs.library
-    data = {"value": value, "shapes": [_shape(library, s) for s in used], "rows": records}
-    heading = f"{what}: {len(chosen):,} of {len(status):,} rows"
-    page = _page("Clearance", heading, data)
-    view = View(page, len(chosen))
+        about = _Pairs(len(status), quat, *question)
+    scene = _described(result, about, np.array(chosen, np.int64), status)
+    if contacts is not None:
+        _add_contacts(scene, contacts, chosen)
+    if traced:
+        if isinstance(result, SweepResult):
+            raise OptionError("trace: a sweep asks about many poses of a pair; trace a query at one of them")
+        sides = about.rows(np.array(traced, np.int64)).sides()
+        position = {row: i for i, row in enumerate(chosen)}
+        found = traces(about.library, result.query, result.precision, method, traced, sides)
+        scene["traces"] = [t | {"row": position[row]} for t, row in zip(found, traced, strict=True)]
+    view = page(scene)
     if path is not None:
         view.save(path)
     return view
 
 
 def play(
-    library: Library, frames: list[tuple[int, str, list[_Placed], list[_Placed], str, str]], interval: float, what: str
+    library: Library,
+    bodies: Sequence[tuple[str, Sequence[doc.Placed]]],
+    poses: Array,
+    times: Array,
+    steps: Array,
+    statuses: Sequence[str],
+    status: Array,
+    title: str,
 ) -> View:
-    """A page that plays frames: of each its number, its status, the parts of both sides with their names. ``interval``
-    is the time between two of them in seconds."""
+    """A page that plays a world: bodies [M] with their parts, poses [K,M,7] at times [K] in seconds. Its rows are the
+    K times, with the number of the step and the code of the status of each."""
     used: dict[int, int] = {}
-    rows = [
-        _bare(number, 0, status, (name_a, name_b, [moving, fixed], []), used)
-        for number, status, moving, fixed, name_a, name_b in frames
-    ]
-    shapes = [_shape(library, s) for s in used]
-    data = {"value": "distance", "play": max(1000 * interval, 15), "shapes": shapes, "rows": rows}
-    return View(_page("Clearance", f"{what}: {len(rows):,} steps", data), len(rows))
+    k = len(times)
+    described = doc.bodies_of(bodies, used)
+    none, nowhere = np.full(k, -1, np.int32), np.full(k * 7, np.nan)
+    columns: dict[str, Any] = {"row": steps, "status": status, "body_a": none, "body_b": none}
+    columns |= {"pose_a": nowhere, "pose_b": nowhere, "value": np.full(k, np.nan), "gap": np.full(k, np.nan)}
+    columns |= {name: np.full(3 * k, np.nan) for name in ("normal", "witness_a", "witness_b")}
+    columns |= {"world": np.zeros(k, np.int32), "place_a": none, "place_b": none, "time": times}
+    scene = _document(title, "distance", statuses, "s", doc.shapes_of(library, list(used)), described, columns, k)
+    scene["worlds"] = [doc.world_of(0, np.arange(len(bodies)), times, poses)]
+    return page(scene)
+
+
+def _document(
+    title: str,
+    value: str,
+    statuses: Sequence[str],
+    unit: str,
+    shapes: list[dict[str, Any]],
+    bodies: list[dict[str, Any]],
+    columns: dict[str, Any],
+    count: int,
+) -> dict[str, Any]:
+    return {
+        "format": doc.FORMAT,
+        "version": doc.VERSION,
+        "title": title,
+        "value": value,
+        "statuses": list(statuses),
+        "time_unit": unit,
+        "shapes": shapes,
+        "bodies": bodies,
+        "rows": {"count": count, **{name: doc.packed(column) for name, column in columns.items()}},
+    }
+
+
+def _described(result: Result | SweepResult, about: _Pairs | _Bodies, chosen: Array, status: Array) -> dict[str, Any]:
+    """The scene description of the rows of a result."""
+    rows = about.rows(chosen)
+    count = len(chosen)
+    if count and int(chosen.max()) > INT32:
+        raise OptionError(f"rows: row {int(chosen.max())}, and a page has rows up to {INT32}; query a part of them")
+    columns: dict[str, Any] = {"row": chosen, "body_a": rows.body_a, "body_b": rows.body_b}
+    columns |= {"pose_a": rows.pose_a, "pose_b": rows.pose_b}
+    names: Sequence[str] = STATUSES
+    if isinstance(result, SweepResult):
+        names, value = STATES, np.full(count, np.nan)
+        state, lower = status[chosen], host_array(result.lower).ravel()[chosen]
+        value[state == FREE] = np.where(np.isfinite(lower), lower, np.nan)[state == FREE]
+        value[state == CONTACT] = 0
+        columns |= {"value": value, "gap": np.full(count, np.nan)}
+        columns |= {name: np.full((count, 3), np.nan) for name in ("normal", "witness_a", "witness_b")}
+        title, kind = "sweep", "distance"
+    else:
+        for name, width in (("distance", 1), ("gap", 1), ("normal", 3), ("witness_a", 3), ("witness_b", 3)):
+            column = getattr(result, name)
+            columns["value" if name == "distance" else name] = (
+                np.full((count, width), np.nan)
+                if column is None
+                else host_array(column).reshape(-1, width)[chosen].astype(np.float64)
+            )
+        title, kind = f"{result.query}, {result.precision} precision", "distance"
+        if result.query == "growth":
+            kind = "factor"
+            for name, (shape, pose) in zip(("center_a", "center_b"), rows.sides(), strict=True):
+                columns[name] = doc.centers(about.library, shape, pose)
+        else:
+            for name, (shape, pose), sign in zip(("plane_a", "plane_b"), rows.sides(), (1.0, -1.0), strict=True):
+                columns[name] = doc.planes(about.library, shape, pose, columns["normal"], sign)
+    columns["status"] = status[chosen].astype(np.int32)
+    columns |= rows.place
+    used: dict[int, int] = {}
+    bodies = doc.bodies_of(about.bodies(), used)
+    title = f"{title}: {count:,} of {len(status):,} rows"
+    shapes = doc.shapes_of(about.library, list(used))
+    scene = _document(title, kind, names, about.unit, shapes, bodies, columns, count)
+    worlds = about.worlds_described()
+    if worlds:
+        scene["worlds"] = worlds
+    return scene
+
+
+def _add_contacts(scene: dict[str, Any], contacts: ContactPoints, chosen: Sequence[int]) -> None:
+    """Add the contact points of the rows of a pair list."""
+    pair = np.asarray(contacts.pair)
+    order = np.argsort(pair, kind="stable")
+    first, last = (np.searchsorted(pair[order], np.asarray(chosen), side=side) for side in ("left", "right"))
+    taken = np.concatenate([order[f:e] for f, e in zip(first, last, strict=True)] or [np.zeros(0, np.int64)])
+    rows = scene["rows"]
+    rows["contact_begin"] = doc.packed(np.concatenate([[0], np.cumsum(last - first)]).astype(np.int32))
+    for name in ("position", "normal", "gap"):
+        column = doc.packed(np.asarray(getattr(contacts, name), np.float64)[taken])
+        rows[f"contact_{'point' if name == 'position' else name}"] = column
 
 
 def _chosen(result: Result | SweepResult, status: Array, rows: Any, most: int) -> list[int]:
@@ -136,20 +221,22 @@ def _chosen(result: Result | SweepResult, status: Array, rows: Any, most: int) -
                 raise ArrayError("rows", f"is a mask of {list(given.shape)}, want one of {list(shape)}")
             candidates = np.flatnonzero(given)
         else:
-            return _listed(given, len(status))
+            return _listed("rows", given, len(status), _ROWS)
     value = _values(result, status)[candidates]
     return [int(i) for i in candidates[np.argsort(value, kind="stable")[:most]]]
 
 
-def _listed(given: Array, count: int) -> list[int]:
+def _listed(name: str, given: Array, count: int, most: int) -> list[int]:
     """Rows by their indices."""
+    mask = ", or a mask" if name == "rows" else ""
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise ArrayError("rows", f"is {given.dtype} {list(given.shape)}, want indices of rows, or a mask")
-    if len(given) > _ROWS:
-        raise OptionError(f"rows: {len(given)}, want at most {_ROWS} on a page; a mask shows the worst of its rows")
+        raise ArrayError(name, f"is {given.dtype} {list(given.shape)}, want indices of rows{mask}")
+    if len(given) > most:
+        hint = "; a mask shows the worst of its rows" if mask else ""
+        raise OptionError(f"{name}: {len(given)}, want at most {most} on a page{hint}")
     for i in given.tolist():
         if not 0 <= i < count:
-            raise OptionError(f"rows: {i}, want rows from 0 to {count - 1}")
+            raise OptionError(f"{name}: {i}, want rows from 0 to {count - 1}")
     return [int(i) for i in given]
 
 
@@ -166,6 +253,8 @@ def _values(result: Result | SweepResult, status: Array) -> Array:
 class _Pairs:
     """The shapes of the rows of a pair list."""
 
+    unit = ""
+
     def __init__(
         self, rows: int, quat: str, library: Library, a: Any, b: Any, pos_a: Any, quat_a: Any, pos_b: Any, quat_b: Any
     ) -> None:
@@ -174,20 +263,33 @@ class _Pairs:
         if found != rows:
             raise ArrayError("a", f"and the other arrays have {found} rows, want {rows}, those of the result")
         self.shapes, self.positions, self.rotations = arrays[:2], arrays[2:4], arrays[4:]
+        self.used: dict[int, int] = {}  # shapes of the library by their place among the bodies
 
-    def of(self, row: int) -> _Sides:
-        names: list[str] = []
-        placed: list[list[_Placed]] = []
-        for shapes, position, rotation in zip(self.shapes, self.positions, self.rotations, strict=True):
-            s = int(shapes[row])
-            good = 0 <= s < len(self.library)
-            names.append(f"{s}: {self.library[s]!r}" if good else f"{s}: not in the library")
-            placed.append([(s, np.concatenate([position[row], rotation[row]]))] if good else [])
-        return names[0], names[1], placed, placed
+    def rows(self, chosen: Array) -> doc.Rows:
+        bodies, shapes, raw = [], [], []
+        for column, position, rotation in zip(self.shapes, self.positions, self.rotations, strict=True):
+            s = column[chosen]
+            s = np.where((s >= 0) & (s < len(self.library)), s, -1)
+            place = {i: self.used.setdefault(i, len(self.used)) for i in np.unique(s[s >= 0]).tolist()} | {-1: -1}
+            shapes.append(s)
+            bodies.append(np.array([place[i] for i in s.tolist()], np.int32))
+            raw.append(np.concatenate([position[chosen], rotation[chosen]], axis=1))
+        poses = [doc.known(p) for p in raw]
+        return doc.Rows(bodies[0], bodies[1], poses[0], poses[1], shapes[0], shapes[1], raw[0], raw[1])
+
+    def bodies(self) -> list[tuple[str, list[doc.Placed]]]:
+        """Each shape that a row names is a body."""
+        rest = np.array([0.0, 0, 0, 1, 0, 0, 0])
+        return [(f"{s}: {self.library[s]!r}", [(s, rest)]) for s in self.used]
+
+    def worlds_described(self) -> list[dict[str, Any]]:
+        return []
 
 
 class _Bodies:
     """The bodies of the rows of a scene, as they were asked about."""
+
+    unit = ""
 
     def __init__(self, result: SceneResult | SweepResult, scene: Scene) -> None:
         if result._asked is None:
@@ -198,6 +300,7 @@ class _Bodies:
         if int(self.asked.bodies.max(initial=-1)) >= len(scene.bodies):
             raise OptionError(f"the scene has {len(scene.bodies)} bodies, and the result is of one with more")
         self.parts = [None if c is None else host_array(c).ravel() for c in (result.part_a, result.part_b)]
+        self.used: dict[int, int] = {}  # worlds by their place in the document
 
     def _count(self, rows: int) -> int:
         """The number of worlds of a result whose first axis has so many rows."""
@@ -219,53 +322,102 @@ class _Bodies:
         """The pose of the body at a place."""
         raise NotImplementedError
 
-    def _when(self, row: int) -> str:
-        """What the name of a row says of its time."""
-        return ""
+    def _times(self, chosen: Array, worlds: Array) -> Array | None:
+        """The times of rows on the time lines of their worlds, None where worlds stand still."""
+        raise NotImplementedError
 
-    def of(self, row: int) -> _Sides:
-        world, pair = self._places(row)
-        names: list[str] = []
-        placed: list[list[_Placed]] = []
-        nearest: list[list[_Placed]] = []
-        for place, column in zip(pair, self.parts, strict=True):
+    def rows(self, chosen: Array) -> doc.Rows:
+        found = [self._places(i) for i in chosen.tolist()]
+        worlds = np.array([w for w, _ in found], np.int64)
+        places = [np.array([pair[side] for _, pair in found], np.int32) for side in (0, 1)]
+        sides = [self._side(chosen, worlds, p, c) for p, c in zip(places, self.parts, strict=True)]
+        (body_a, pose_a, shape_a, near_a), (body_b, pose_b, shape_b, near_b) = sides
+        place = {"world": self._known_worlds(worlds), "place_a": places[0], "place_b": places[1]}
+        times = self._times(chosen, worlds)
+        if times is not None:
+            place["time"] = times
+        return doc.Rows(body_a, body_b, pose_a, pose_b, shape_a, shape_b, near_a, near_b, place)
+
+    def _known_worlds(self, worlds: Array) -> Array:
+        """The places of worlds in the document."""
+        return np.array([self.used.setdefault(w, len(self.used)) for w in worlds.tolist()], np.int32)
+
+    def _side(
+        self, chosen: Array, worlds: Array, places: Array, column: Array | None
+    ) -> tuple[Array, Array, Array, Array]:
+        """Body, pose, nearest shape and its pose of one side of rows."""
+        count = len(chosen)
+        bodies, shapes = np.full(count, -1, np.int32), np.full(count, -1, np.int32)
+        poses, nearest = np.full((count, 7), np.nan), np.full((count, 7), np.nan)
+        for i, (row, world, place) in enumerate(zip(chosen.tolist(), worlds.tolist(), places.tolist(), strict=True)):
             body = -1 if place < 0 else self.asked.body(world, place)
-            stands = self._pose(row, world, place) if body >= 0 else np.zeros(0)
-            parts = [place_part(stands, p) for p in self.scene.bodies[body].parts] if body >= 0 else []
+            if body < 0:
+                continue
+            bodies[i], poses[i] = body, self._pose(row, world, place)
+            parts = self.scene.bodies[body].parts
             part = -1 if column is None else int(column[row])
             if part >= len(parts) > 0:
                 raise OptionError(
                     f"row {row} is about part {part} of body {body}, which has {len(parts)} in this scene"
                 )
-            names.append(
-                f"world {world}: not known"
-                if place < 0
-                else f"world {world}, place {place}{self._when(row)}: {self._name(body)}"
-            )
-            placed.append(parts)
-            nearest.append(parts[part : part + 1] if part >= 0 else [])
-        return names[0], names[1], placed, nearest
+            if part >= 0:
+                p, shapes[i] = parts[part], parts[part].shape
+                nearest[i, :3], nearest[i, 3:] = p.position, p.rotation
+        poses = doc.known(poses)
+        nearest = doc.known(nearest)
+        return bodies, poses, shapes, doc.composed(poses, nearest[:, :3], nearest[:, 3:])
 
-    def _name(self, body: int) -> str:
-        return f"body {body}: {self.scene.bodies[body].name}" if body >= 0 else "no body"
+    def bodies(self) -> list[tuple[str, list[doc.Placed]]]:
+        return bodies_described(self.scene.bodies)
+
+    def worlds_described(self) -> list[dict[str, Any]]:
+        """The worlds of the rows, as the document has them."""
+        raise NotImplementedError
+
+
+def bodies_described(bodies: Sequence[Any]) -> list[tuple[str, list[doc.Placed]]]:
+    """Bodies with the poses of their parts."""
+    out = []
+    for i, body in enumerate(bodies):
+        poses = [np.concatenate([np.asarray(p.position, np.float64), p.rotation]) for p in body.parts]
+        parts = [(p.shape, pose) for p, pose in zip(body.parts, doc.known(np.array(poses)), strict=True)]
+        out.append((f"body {i}: {body.name}", parts))
+    return out
 
 
 class _Standing(_Bodies):
-    """The bodies of the rows of a rollout."""
+    """The bodies of the rows of a rollout, whose worlds may be the steps of a trajectory, dt seconds apart."""
 
-    def __init__(self, result: Result, quat: str, scene: Scene, poses: Any) -> None:
+    def __init__(self, result: Result, quat: str, scene: Scene, poses: Any, *, dt: float | None) -> None:
         if not isinstance(result, SceneResult):
             raise OptionError("the result is not one of a scene")
         super().__init__(result, scene)
         self.poses = _poses(poses, quat, (self._count(len(result)), self.asked.bodies.shape[-1]))
+        self.dt, self.unit = dt, "" if dt is None else "s"
+        if dt is not None and self.asked.bodies.ndim > 1:
+            raise OptionError("dt: the worlds have bodies of their own, so they are no steps of a trajectory")
 
     def _pose(self, row: int, world: int, place: int) -> Array:
         pose: Array = self.poses[world, place]
         return pose
 
+    def _known_worlds(self, worlds: Array) -> Array:
+        return super()._known_worlds(worlds) if self.dt is None else np.zeros(len(worlds), np.int32)
+
+    def _times(self, chosen: Array, worlds: Array) -> Array | None:
+        return None if self.dt is None else worlds * self.dt
+
+    def worlds_described(self) -> list[dict[str, Any]]:
+        if self.dt is not None:
+            return [doc.world_of(0, self.asked.bodies, self.dt * np.arange(len(self.poses)), self.poses)]
+        stood = self.asked.bodies
+        return [doc.world_of(w, stood if stood.ndim == 1 else stood[w], [0], self.poses[w, None]) for w in self.used]
+
 
 class _Moving(_Bodies):
     """The bodies of the rows of a sweep, at the time that is shown."""
+
+    unit = "way points"
 
     def __init__(self, result: SweepResult, quat: str, scene: Scene, poses: Any) -> None:
         super().__init__(result, scene)
@@ -277,14 +429,20 @@ class _Moving(_Bodies):
         time = np.where(free, closest, np.where(np.isfinite(t1), t1, t0))
         self.time = np.clip(np.where(np.isfinite(time), time, 0), 0, points - 1)
 
-    def _when(self, row: int) -> str:
-        return f" at the time {self.time[row]:.6g}"
-
     def _pose(self, row: int, world: int, place: int) -> Array:
         time = float(self.time[row])
         k = min(int(time), self.poses.shape[1] - 2)
         first, second = self.poses[world, k : k + 2, place]
         return between(first, second, time - k)
+
+    def _times(self, chosen: Array, worlds: Array) -> Array | None:
+        times: Array = self.time[chosen]
+        return times
+
+    def worlds_described(self) -> list[dict[str, Any]]:
+        times = np.arange(self.poses.shape[1])
+        stood = self.asked.bodies
+        return [doc.world_of(w, stood if stood.ndim == 1 else stood[w], times, self.poses[w]) for w in self.used]
 
 
 def _poses(value: Any, quat: str, leading: tuple[int, ...]) -> Array:
@@ -302,109 +460,3 @@ def between(first: Array, second: Array, share: float) -> Array:
     if angle > 1e-9:
         p = (np.sin((1 - share) * angle) * p + np.sin(share * angle) * q) / np.sin(angle)
     return np.concatenate([(1 - share) * first[:3] + share * second[:3], p])
-
-
-def _moved(result: SweepResult, row: int, state: int, sides: _Sides, used: dict[int, int]) -> dict[str, Any]:
-    """A row of a sweep as the page has it: the distance of a row in contact is 0, of a free one its lower bound."""
-    lower = float(host_array(result.lower).ravel()[row])
-    code, value = {FREE: (SEPARATED, lower if np.isfinite(lower) else None), CONTACT: (PENETRATING, 0.0)}.get(
-        state, (state + UNDECIDED - CONTACT - 1, None)
-    )
-    record = _bare(row, code, STATES[state], sides, used)
-    return record | {"distance": value}
-
-
-def place_part(pose: Array, part: Any) -> _Placed:
-    rotation = pose[3:] / np.linalg.norm(pose[3:])
-    own = np.asarray(part.rotation, np.float64)
-    position = pose[:3] + rotated(rotation, np.asarray(part.position, np.float64))
-    return part.shape, np.concatenate([position, product(rotation, own / np.linalg.norm(own))])
-
-
-def _bare(row: int, code: int, status: str, sides: _Sides, used: dict[int, int]) -> dict[str, Any]:
-    """A row without its columns."""
-    name_a, name_b, placed, _ = sides
-    record: dict[str, Any] = {"row": row, "code": code, "status": status, "name_a": name_a, "name_b": name_b}
-    record |= {"planes": [], **dict.fromkeys(("distance", "gap", "normal", "witness_a", "witness_b"))}
-    for side, parts in zip("ab", placed, strict=True):
-        finite = [(s, pose) for s, pose in parts if np.isfinite(pose).all() and pose[3:].any()]
-        record[side] = [[used.setdefault(s, len(used)), pose.tolist()] for s, pose in finite]
-    return record
-
-
-def _record(
-    result: Result, library: Library, row: int, status: int, sides: _Sides, used: dict[int, int]
-) -> dict[str, Any]:
-    """A row as the page has it."""
-    record, nearest = _bare(row, int(status), STATUSES[status], sides, used), sides[3]
-    for name, width in (("distance", 1), ("gap", 1), ("normal", 3), ("witness_a", 3), ("witness_b", 3)):
-        column = getattr(result, name)
-        value = None if column is None else host_array(column).reshape(-1, width)[row].astype(np.float64)
-        if value is not None and not np.isfinite(value).all():
-            value = None
-        record[name] = value if value is None else value.tolist() if width > 1 else float(value[0])
-    if record["normal"] and record["witness_a"] and record["witness_b"] and result.query != "growth":
-        n, at = np.array(record["normal"]), np.array(record["witness_a"])
-        for parts, sign in zip(nearest, (1.0, -1.0), strict=True):
-            values = [sign * _support_value(library, s, pose, sign * n) for s, pose in parts]
-            if values and np.isfinite(values).all():
-                value = max(values) if sign > 0 else min(values)
-                record["planes"].append((at + (value - n @ at) * n).tolist())
-    return record
-
-
-def _support_value(library: Library, shape: int, pose: Array, direction: Array) -> float:
-    """The support value of a shape at a pose in a direction of the world; inf for half-spaces."""
-    if library[shape].kind == "halfspace":
-        return float("inf")
-    q = pose[3:] / np.linalg.norm(pose[3:])
-    local = rotated(q * [1, -1, -1, -1], direction)
-    return float(direction @ pose[:3] + local @ library.support(shape, local[None])[0])
-
-
-def _shape(library: Library, index: int) -> dict[str, Any]:
-    """A shape as the points whose hull is drawn."""
-    s = library[index]
-    if s.kind == "halfspace":
-        return {"kind": s.kind, "points": []}
-    if s.kind == "convex" and not s.margin and len(s.parameters["vertices"]) <= _VERTICES:
-        points = s.parameters["vertices"]
-    elif s.kind == "box" and not s.margin:
-        corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-        points = corners * s.parameters["half_extents"]
-    else:
-        points = np.unique(library.support(index, _directions(_DIRECTIONS)), axis=0)
-    return {"kind": s.kind, "points": [[float(f"{x:.7g}") for x in p] for p in points]}
-
-
-def _directions(count: int) -> Array:
-    """Unit vectors on a spiral, about evenly over the sphere."""
-    k = np.arange(count) + 0.5
-    z, angle = 1 - 2 * k / count, np.pi * (1 + 5**0.5) * k
-    r = np.sqrt(1 - z * z)
-    return np.stack([r * np.cos(angle), r * np.sin(angle), z], axis=1)
-
-
-def _script() -> str:
-    """The script of the page. Without it the error says why, as scripts/viewer.sh found it."""
-    folder = Path(__file__).parent
-    script, reason = folder / "viewer.js", folder / "viewer.missing"
-    if script.exists():
-        return script.read_text(encoding="utf-8")
-    why = reason.read_text(encoding="utf-8").strip() if reason.exists() else "scripts/viewer.sh was not run"
-    raise FileError(
-        f"{script} is missing: {why} when the wheel was built. The viewer comes from npm; build the wheel where npm is "
-        "installed and reaches its registry: 'make wheel'"
-    )
-
-
-def _page(title: str, heading: str, data: Any) -> str:
-    parts = {
-        "title": html.escape(title),
-        "heading": html.escape(heading),
-        "data": json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
-        "script": _script(),
-    }
-    text = Path(__file__).with_name("viewer.html").read_text(encoding="utf-8")
-    pieces = text.split("{{")
-    return pieces[0] + "".join(parts[p.split("}}", 1)[0]] + p.split("}}", 1)[1] for p in pieces[1:])

@@ -27,11 +27,15 @@ def view(words: list[str]) -> int:
     parser.add_argument("--shapes", required=True, help="shapes.json")
     parser.add_argument("--pairs", required=True, help="pairs, .npz or (with pyarrow) .parquet, or a folder of them")
     parser.add_argument("--results", required=True, help="their results, .npz or .parquet, or a folder")
-    parser.add_argument("--out", required=True, help="the page to write")
+    parser.add_argument("--out", required=True, help="the page to write; .json: the scene description alone")
     parser.add_argument(
         "--rows", type=_rows, help="rows, as in 7,40,41; default: those without an answer, then the nearest"
     )
     parser.add_argument("--most", type=int, default=100, help="number of rows by default")
+    parser.add_argument(
+        "--trace", type=_rows, default=[], help="rows, as in 7,40, whose steps are shown: the back end ref solves them"
+    )
+    parser.add_argument("--method", default="auto", help="method of the traced rows: auto, gjk, nesterov, polyak, rtr")
     options = parser.parse_args(words)
     _keep(options.out, {name: getattr(options, name) for name in ("shapes", "pairs", "results")})
     pairs, _ = _read(options.pairs, _INPUT, _INPUT)
@@ -44,7 +48,8 @@ def view(words: list[str]) -> int:
     result = Result(**found, query=query, precision="double" if double else "single")
     library = Library.load(options.shapes)
     arrays = [pairs[name] for name in _INPUT]
-    page = show(result, library, *arrays, quat="wxyz", rows=options.rows, most=options.most)
+    some = {"rows": options.rows, "most": options.most, "trace": options.trace, "method": options.method}
+    page = show(result, library, *arrays, quat="wxyz", **some)
     try:
         page.save(options.out)
     except OSError as e:

@@ -29,8 +29,9 @@ from ._free_bodies import FreeBodies, from_mujoco, from_urdf
 from ._library import Library
 from ._named import named, numbers
 from ._options import flag, one_of, real, whole
+from ._page import View
 from ._result import Report, report_of
-from ._show import View, place_part, play
+from ._show import bodies_described, play
 
 Model = Literal["ncp", "ccp"]
 
@@ -515,16 +516,20 @@ class Simulation:
         if self._quat == "xyzw":
             rotation = reordered(rotation, (3, 0, 1, 2))
         poses = np.concatenate([trajectory.position[:, world], rotation], axis=-1)
-        rest = np.array([0.0, 0, 0, 1, 0, 0, 0])
-        fixed = [place_part(rest, p) for b in self._bodies[self.bodies :] for p in b.parts]
-        frames = []
-        for k in chosen.tolist():
-            moving = [place_part(poses[k, i], p) for i, b in enumerate(self._bodies[: self.bodies]) for p in b.parts]
-            status = STEP_STATUSES[int(trajectory.status[k, world])]
-            about = f"world {world}: {trajectory.contacts[k, world]} contacts"
-            frames.append((int(trajectory.step[k]), status, moving, fixed, about, "ground" if fixed else "nothing"))
-        steps = float(np.diff(trajectory.step[chosen]).mean()) if len(chosen) > 1 else 1.0
-        view = play(self.library, frames, steps * self.dt, f"simulation of {self.bodies} bodies")
+        steps = trajectory.step[chosen]
+        fixed = np.zeros((len(chosen), len(self._bodies) - self.bodies, 7))
+        fixed[..., 3] = 1
+        every = np.concatenate([poses[chosen], fixed], axis=1)
+        view = play(
+            self.library,
+            bodies_described(self._bodies),
+            every,
+            steps * self.dt,
+            steps,
+            STEP_STATUSES,
+            trajectory.status[chosen, world],
+            f"simulation of {self.bodies} bodies, world {world}: {len(chosen):,} steps",
+        )
         if path is not None:
             view.save(path)
         return view

@@ -1,0 +1,292 @@
+"""The page in a browser: what it shows of rows, steps, contacts and time lines, and that names are never executed."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from chromium import Browser
+from test_show import missing, scene_of
+
+import clearance as cl
+from clearance import _describe as doc
+
+HOSTILE = "</script><script>document.title='EXECUTED'</script><img src=x onerror=\"document.title='EXECUTED'\">"
+
+browsers = pytest.mark.skipif(missing() != "", reason=missing())
+
+
+def pairs() -> tuple[Any, ...]:
+    """Five pairs: separated, penetrating, a half-space, curved shapes."""
+    lib = cl.Library()
+    box, ball, floor = lib.box([1, 1, 1], name="crate"), lib.sphere(0.8, name=HOSTILE), lib.halfspace()
+    egg = lib.ellipsoid([1, 0.5, 0.3], name="egg")
+    quat = np.tile([1.0, 0, 0, 0], (5, 1))
+    quat[4] = [0.9, 0.3, 0.2, 0.1]
+    pos_b = np.array([[2.5, 0, 0], [1.2, 0.4, 0.3], [0, 0, 3], [1.5, 0.2, 0.9], [1.6, 0.2, 0.5]])
+    return lib, [box, box, floor, egg, egg], [ball, ball, box, ball, box], np.zeros((5, 3)), quat, pos_b, quat
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with Browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+def keep(picture: Path) -> None:
+    """Copy a picture to where documents have theirs, if CLEARANCE_PICTURES names that folder."""
+    folder = os.environ.get("CLEARANCE_PICTURES")
+    if folder:
+        (Path(folder) / picture.name).write_bytes(picture.read_bytes())
+
+
+def pixels(picture: Path) -> Any:
+    image: Any = pytest.importorskip("PIL.Image", reason="pillow is not installed: pip install pillow")
+    return np.asarray(image.open(picture).convert("RGB")).astype(int)
+
+
+@pytest.mark.parametrize("method", ["auto", "gjk", "nesterov", "polyak", "rtr"])
+def test_traces(method: Any) -> None:
+    """The trace of a row ends at the stored answer of the back end ref, whose rows are solved by the same method."""
+    arrays = pairs()
+    r = cl.Engine(backend="ref").distance(*arrays, quat="wxyz", precision="double", method=method)
+    scene = scene_of(cl.show(r, *arrays, quat="wxyz", rows=[4], trace=[0, 1, 2, 3, 4], method=method))
+    rows = doc.unpacked(scene["rows"]["row"]).tolist()
+    assert sorted(rows) == [0, 1, 2, 3, 4] and rows[0] == 4, "rows that are traced are shown"
+    assert [rows[t["row"]] for t in scene["traces"]] == [0, 1, 2, 3, 4]
+    for i, t in enumerate(scene["traces"]):
+        last = t["steps"][-1]
+        assert last["solver"] == "answer" and (last["lower"], last["upper"]) == (t["lower"], t["upper"])
+        gap = np.float32(max(t["upper"] - r.distance[i], r.distance[i] - t["lower"]))
+        assert r.gap[i] in (gap, np.nextafter(gap, np.float32(1))), "the gap is rounded up"
+        assert t["status"] == doc_status(r, i) and last["witnesses"]["a"] == r.witness_a[i].tolist()
+        assert len(t["steps"]) == t["evaluations"] + 1 == r.iterations[i] + 1 if r.iterations is not None else True
+
+
+def doc_status(result: cl.Result, row: int) -> str:
+    return ("separated", "touching", "penetrating", "undecided", "invalid")[int(result.status[row])]
+
+
+def test_refused_traces(engine: cl.Engine) -> None:
+    arrays = pairs()
+    r = engine.distance(*arrays, quat="wxyz")
+    for bad, reason in (
+        ([5], "trace: 5, want rows from 0 to 4"),
+        ([0.5], "trace: .*want indices of rows"),
+        (range(1001), "trace: 1001, want at most 1000"),
+    ):
+        with pytest.raises(cl.ClearanceError, match=reason):
+            cl.show(r, *arrays, quat="wxyz", trace=bad)
+    with pytest.raises(cl.OptionError, match="method: 'newton'"):
+        cl.show(r, *arrays, quat="wxyz", trace=[0], method="newton")
+    grown = engine.growth(*arrays, quat="wxyz")
+    with pytest.raises(cl.OptionError, match="trace: row 0: query growth: its solvers record no steps"):
+        cl.show(grown, *arrays, quat="wxyz", trace=[0])
+    lib, _, *rest = arrays
+    wrong = engine.distance(lib, [0, 0, 0, 0, 99], *rest, quat="wxyz")
+    with pytest.raises(cl.OptionError, match="trace: row 4 has no pair of shapes"):
+        cl.show(wrong, lib, [0, 0, 0, 0, 99], *rest, quat="wxyz", trace=[4])
+
+
+def test_long_lists() -> None:
+    """Lists are read as they were written, short and long, of every type."""
+    rng = np.random.default_rng(1)
+    for count in (0, 3, 64, 65, 1000):
+        for values in (
+            rng.normal(size=count),
+            rng.normal(size=count).astype(np.float32),
+            rng.integers(-9, 9, count),
+            rng.integers(0, 200, count).astype(np.uint8),
+        ):
+            text = json.dumps(doc.packed(values))
+            np.testing.assert_array_equal(doc.unpacked(json.loads(text)), values)
+    assert doc.packed([np.nan, 1.5]) == [None, 1.5] and np.isnan(doc.unpacked([None, 1.5])[0])
+
+
+@browsers
+def test_names_are_text(browser: Browser, engine: cl.Engine, tmp_path: Path) -> None:
+    """A hostile name is shown as it is, runs nothing, and no connection is opened."""
+    arrays = pairs()
+    r = engine.distance(*arrays, quat="wxyz")
+    page = tmp_path / "rows.html"
+    cl.show(r, *arrays, quat="wxyz", path=page)
+    browser.open(page.as_uri())
+    assert browser.ask("document.title") == "distance, single precision: 5 of 5 rows"
+    assert HOSTILE.split("'")[0] in browser.ask("document.getElementById('facts').textContent")
+    assert browser.ask("document.scripts.length") == 2 and browser.ask("document.images.length") == 0
+    # The policy of the page would stop a script even if some text became one.
+    ran = browser.ask(
+        "new Promise((done) => { const s = document.createElement('script'); s.textContent = 'window.ran = 1';"
+        "document.body.append(s); setTimeout(() => done(window.ran === undefined), 100) })"
+    )
+    assert ran is True
+    assert browser.ask("performance.getEntriesByType('resource').length") == 0
+
+
+@browsers
+def test_rows_steps_and_contacts(browser: Browser, tmp_path: Path) -> None:
+    """The table has the rows; a click, a key and a link choose one; a contact point is drawn where it is; the text of
+    the bounds is that of the step, and the last one is that of the answer."""
+    arrays = pairs()
+    engine = cl.Engine(backend="ref")
+    r = engine.distance(*arrays, quat="wxyz", precision="double")
+    contacts = engine.contacts(*arrays, quat="wxyz", max_gap=0.1)
+    page = tmp_path / "rows.html"
+    view = cl.show(r, *arrays, quat="wxyz", trace=[1, 4], contacts=contacts, path=page)
+    browser.open(page.as_uri())
+    lines = "[...document.querySelectorAll('.rows > div:not([hidden])')]"
+    assert browser.ask(f"{lines}.length") == 5
+    order = browser.ask(f"{lines}.map((e) => e.firstChild.textContent)")
+    assert order == [str(i) for i in np.argsort(r.distance, kind="stable")]
+    facts, bounds = "document.getElementById('facts').textContent", "document.getElementById('bounds').textContent"
+    assert browser.ask(facts).startswith("row 1: penetrating")
+    spot = browser.ask(f"(() => {{ const b = {lines}[1].getBoundingClientRect(); return [b.x + 20, b.y + 9] }})()")
+    browser.click(*spot)
+    assert browser.ask(facts).startswith("row 4: penetrating") and browser.ask("location.hash") == "#row=4"
+    traces = {t["row"]: t for t in view.scene["traces"]}
+    rows = doc.unpacked(view.scene["rows"]["row"]).tolist()
+    steps = traces[rows.index(4)]["steps"]
+
+    def told(text: str) -> tuple[int, str, float, float]:
+        first, lower, upper, *_ = text.splitlines()
+        number, solver = first.removeprefix("step ").split(" of ", 1)
+        return int(number), solver.split(": ")[1].split(",")[0], float(lower.split()[1]), float(upper.split()[1])
+
+    shown = told(browser.ask(bounds))
+    assert shown == (len(steps), "answer", steps[-1]["lower"], steps[-1]["upper"])
+    wide = max(shown[3] - r.distance[4], r.distance[4] - shown[2])
+    assert np.float32(wide) <= r.gap[4] <= 1.000001 * wide, "the trace ends at the stored answer"
+    browser.key("ArrowLeft")
+    shown = told(browser.ask(bounds))
+    assert shown[0] == len(steps) - 1 and shown[1] == steps[-2]["solver"] == "epa"
+    assert shown[2:] == (steps[-2]["lower"], steps[-2]["upper"])
+    browser.open(page.as_uri() + "#row=4&step=3")
+    shown = told(browser.ask(bounds))
+    assert shown == (3, "gjk", steps[2]["lower"], steps[2]["upper"])
+    browser.picture(tmp_path / "page-steps.png")
+    keep(tmp_path / "page-steps.png")
+    browser.open(page.as_uri() + "#row=77")
+    assert browser.ask("document.getElementById('missing').textContent") == "This page has no row 77."
+
+    browser.open(page.as_uri() + "#row=1")
+    assert "1 contact points" in browser.ask(facts)
+    k = int(np.flatnonzero(contacts.pair == 1)[0])
+    x, y = browser.ask(f"clearanceView.screen({contacts.position[k].tolist()})")
+    browser.picture(tmp_path / "page-contact.png")
+    keep(tmp_path / "page-contact.png")
+    image = pixels(tmp_path / "page-contact.png")
+    red, green, blue = image[round(y), round(x)]
+    assert red > 200 and green < 40 and blue < 40, "the contact point is red where the contact is"
+    left = image[:, 420:1000]
+    assert ((left[..., 2] > left[..., 0] + 30).mean() > 0.02) and ((left[..., 0] > left[..., 2] + 30).mean() > 0.02)
+    browser.ask("document.querySelector('[data-column=row]').click()")
+    assert browser.ask(f"{lines}.map((e) => e.firstChild.textContent)") == list("01234")
+
+
+@browsers
+def test_time_line(browser: Browser, engine: cl.Engine, tmp_path: Path) -> None:
+    """A sweep and a rollout move along the time line, and play."""
+    scene = cl.Scene()
+    ball, box = scene.library.sphere(0.5), scene.library.box([1, 1, 1])
+    scene.add(box, name="wall")
+    scene.add(ball, name="comes")
+    scene.pairs = [(0, 1)]
+    poses = np.zeros((1, 3, 2, 7))
+    poses[..., 3] = 1
+    poses[0, :, 1, 0] = [5, 3, -1]
+    page = tmp_path / "sweep.html"
+    cl.show(engine.sweep(scene, poses, quat="wxyz"), scene, poses, quat="wxyz", path=page)
+    browser.open(page.as_uri())
+    clock = "document.getElementById('clock').textContent"
+    assert browser.ask(clock) == "1.375 way points"
+    for link, x in ((0, 5.0), (1, 3.0), (1.5, 1.0)):
+        browser.open(page.as_uri() + f"#row=0&time={link}")
+        assert browser.ask("clearanceView.state.time") == link
+        at = browser.ask(f"clearanceView.screen([{x}, 0, 0])")
+        browser.picture(tmp_path / "moved.png")
+        red, _, blue = pixels(tmp_path / "moved.png")[round(at[1]), round(at[0])]
+        assert red > blue + 30, f"the ball stands at {x} at the time {link}"
+    browser.ask("document.getElementById('play').click()")
+    moved = browser.ask("new Promise((done) => setTimeout(() => done(clearanceView.state.time), 400))")
+    browser.ask("document.getElementById('play').click()")
+    assert moved != 1.5 and 0 <= moved <= 2
+    browser.picture(tmp_path / "page-sweep.png")
+    keep(tmp_path / "page-sweep.png")
+
+    steps = np.zeros((21, 2, 7))
+    steps[..., 3] = 1
+    steps[:, 1, 0] = np.linspace(4, 0, 21)
+    r = engine.rollout(scene, worlds=21)(steps, quat="wxyz")
+    page = tmp_path / "rollout.html"
+    cl.show(r, scene, steps, quat="wxyz", dt=0.05, path=page)
+    browser.open(page.as_uri() + "#row=0")
+    facts = "document.getElementById('facts').textContent"
+    assert browser.ask(facts).startswith("row 0: separated") and browser.ask(clock) == "0 s"
+    browser.ask("(() => { const t = document.getElementById('time'); t.value = 0.8; t.oninput({ target: t }) })()")
+    assert browser.ask(facts).startswith("row 16: penetrating")
+
+
+@browsers
+def test_growth(browser: Browser, engine: cl.Engine, tmp_path: Path) -> None:
+    """Of a growth distance the scaled shapes meet at the common point."""
+    arrays = pairs()
+    r = engine.growth(*arrays, quat="wxyz", columns=["distance", "gap", "status", "normal", "point"])
+    page = tmp_path / "growth.html"
+    view = cl.show(r, *arrays, quat="wxyz", rows=[0], path=page)
+    assert view.scene["value"] == "factor" and abs(view.scene["rows"]["value"][0] - 2.5 / 1.8) < 1e-6
+    browser.open(page.as_uri())
+    assert browser.ask("document.getElementById('facts').textContent").splitlines()[3].startswith("factor 1.38888")
+    x, y = browser.ask(f"clearanceView.screen({[float(r.point[0][0]) - 0.15, 0, 0]})")
+    browser.picture(tmp_path / "page-growth.png")
+    keep(tmp_path / "page-growth.png")
+    red, _, blue = pixels(tmp_path / "page-growth.png")[round(y), round(x)]
+    assert blue > red + 15, "the scaled box reaches the common point"
+
+
+@browsers
+def test_many_rows(browser: Browser, tmp_path: Path) -> None:
+    """100,000 rows: the table has as many elements as fit on the screen, and every row can be reached. The times of
+    frames are printed, not judged."""
+    count = 100_000
+    lib = cl.Library()
+    shapes = [lib.box([0.5, 0.5, 0.5]), lib.sphere(0.5)]
+    rng = np.random.default_rng(1)
+    a, b = (rng.choice(shapes, count).astype(np.int32) for _ in range(2))
+    quat = np.tile([1.0, 0, 0, 0], (count, 1))
+    arrays = (lib, a, b, np.zeros((count, 3)), quat, rng.normal(0, 1, (count, 3)), quat)
+    with cl.Engine() as engine:
+        r = engine.distance(*arrays, quat="wxyz")
+    page = tmp_path / "many.html"
+    cl.show(r, *arrays, quat="wxyz", most=count, path=page)
+    browser.open(page.as_uri())
+    least = int(np.argmin(r.distance))
+    assert browser.ask("document.getElementById('facts').textContent").startswith(f"row {least}: ")
+    assert browser.ask("document.documentElement.dataset.ready") == str(count)
+    elements = browser.ask("document.querySelectorAll('.rows > div').length")
+    assert elements < 100, "only rows in sight are elements"
+    browser.ask("(() => { const b = document.getElementById('body'); b.scrollTop = b.scrollHeight; })()")
+    last = browser.ask(
+        "new Promise((done) => setTimeout(() => done([...document.querySelectorAll('.rows > div:not([hidden])')]"
+        ".at(-1).firstChild.textContent), 100))"
+    )
+    assert int(last) == int(np.argsort(r.distance, kind="stable")[-1])
+    frames = browser.ask(
+        "new Promise((done) => { const b = document.getElementById('body'); const times = []; let k = 0;"
+        "let before = performance.now(); const tick = (now) => { times.push(now - before); before = now;"
+        "b.scrollTop = (k * 7919 * 20) % b.scrollHeight;"
+        "if (++k < 120) requestAnimationFrame(tick); else done(times.slice(2)) }; requestAnimationFrame(tick) })"
+    )
+    sort = browser.ask(
+        "(() => { const t = performance.now(); document.querySelector('[data-column=gap]').click();"
+        "return performance.now() - t })()"
+    )
+    select = browser.ask(
+        "(() => { const t = performance.now(); clearanceView.show(50000); return performance.now() - t })()"
+    )
+    print(
+        f"frames {np.median(frames):.1f} ms, slowest {np.max(frames):.1f} ms; sort {sort:.0f} ms; row {select:.0f} ms"
+    )
