@@ -39,7 +39,18 @@ func (osFS) create(path string) (outFile, error) {
 		_ = lock(f) // so that no other writer takes it for one left by a crash
 		outputs.temporary[path] = true
 	}
-	return f, err
+	return diskFile{f}, err
+}
+
+// diskFile is a file on a disk, to which its writers begin to write what they have written.
+type diskFile struct{ *os.File }
+
+func (f diskFile) WriteAt(b []byte, at int64) (int, error) {
+	n, err := f.File.WriteAt(b, at)
+	if err == nil {
+		startWriteback(f.Fd(), at, int64(n))
+	}
+	return n, err
 }
 
 func (osFS) remove(path string) error {

@@ -35,6 +35,25 @@ func (r *PairReader) Next(dst *batch.Pairs) (int, error) {
 	})
 }
 
+// parallelPairs is the number of pairs from which on the columns of a new list are allocated by a worker each: the
+// runtime clears memory that was used before.
+const parallelPairs = 1 << 15
+
+// pairsIn is batch.PairsIn.
+func pairsIn(used batch.Input, n int) *batch.Pairs {
+	if p, ok := used.(*batch.Pairs); n < parallelPairs || ok && p.Len() >= n {
+		return batch.PairsIn(used, n)
+	}
+	p := new(batch.Pairs)
+	columns := []func(){
+		func() { p.RotationA = make([]float64, 4*n) }, func() { p.RotationB = make([]float64, 4*n) },
+		func() { p.PositionA = make([]float64, 3*n) }, func() { p.PositionB = make([]float64, 3*n) },
+		func() { p.ShapeA, p.ShapeB = make([]int32, n), make([]int32, n) },
+	}
+	_ = parallel(workersOr(0), len(columns), func(i int) error { columns[i](); return nil }) // no function fails
+	return p
+}
+
 // Rows returns rows [lo, hi) of the file, fewer where it ends, in the memory of used if that suffices. Ranges ascend;
 // rows in between are not read where the format allows that. With it the file is a source of a stream, see package
 // dispatch.
@@ -48,7 +67,7 @@ func (r *PairReader) Rows(lo, hi int, used batch.Input) (batch.Input, error) {
 		return nil, notEnd(err)
 	}
 	r.next = max(r.next, first)
-	pairs := batch.PairsIn(used, int(end-first))
+	pairs := pairsIn(used, int(end-first))
 	if pairs.Len() == 0 {
 		return pairs, nil
 	}

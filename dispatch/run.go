@@ -74,7 +74,7 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 
 // parallelRows is the number of rows from which on the columns of new results are allocated by a goroutine each: the
 // runtime clears memory that was used before, which takes longer than all else that is done outside the workers.
-const parallelRows = 1 << 17
+const parallelRows = 1 << 15
 
 // newResults is batch.UnsetResults.
 func newResults(n int, o *batch.Options) *batch.Results {

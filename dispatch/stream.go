@@ -147,7 +147,7 @@ func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, 
 			return nil, ctx.Err()
 		}
 		if p == nil {
-			p = &part{results: batch.UnsetResults(r.o.ChunkRows, &options)}
+			p = &part{results: newResults(r.o.ChunkRows, &options)}
 		}
 		if err := p.fill(source, at, at+r.o.ChunkRows); err != nil {
 			return nil, err

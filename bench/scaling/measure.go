@@ -2,7 +2,9 @@ package scaling
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -31,6 +33,9 @@ type Options struct {
 	// Bandwidth in bytes per second is that of the memory of every machine that is predicted; with 0 each core brings
 	// the share that a core has of the bandwidth measured here.
 	Bandwidth float64
+
+	// Samples is the CPU time in which each path is sampled to divide what is outside the workers; 0: it is not divided.
+	Samples time.Duration
 
 	SIMD     string
 	Progress func(points int) // called after each point; may be nil
@@ -75,7 +80,7 @@ func Measure(ctx context.Context, o *Options, r *Report) error {
 			if !o.wants(p.name) {
 				continue
 			}
-			point, err := o.measure(ctx, p)
+			point, err := o.measure(ctx, &p)
 			if err != nil {
 				done()
 				return err
@@ -99,11 +104,14 @@ func (o *Options) wants(name string) bool {
 }
 
 // measure runs a path, once to warm up.
-func (o *Options) measure(ctx context.Context, p path) (*Point, error) {
+func (o *Options) measure(ctx context.Context, p *path) (*Point, error) {
 	var best *Point
 	for round := 0; round <= o.Rounds; round++ {
 		var rows int
 		var bytes float64
+		if err := p.clear(); err != nil {
+			return nil, err
+		}
 		inside, outside, err := meter.Measure(func() (err error) {
 			rows, bytes, err = p.run(ctx)
 			return err
@@ -118,7 +126,29 @@ func (o *Options) measure(ctx context.Context, p path) (*Point, error) {
 			best = q
 		}
 	}
+	if o.Samples == 0 {
+		return best, nil
+	}
+	outside, err := sample(o.Samples, p.clear, func() error {
+		_, _, err := p.run(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	best.divide(outside)
 	return best, nil
+}
+
+// clear removes the output of the last run.
+func (p *path) clear() error {
+	if p.output == "" {
+		return nil
+	}
+	if err := os.Remove(p.output); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // copyBandwidth is the rate at which all cores copy memory, in bytes read and written per second.

@@ -19,6 +19,8 @@ import (
 type path struct {
 	name string
 	run  func(ctx context.Context) (rows int, bytes float64, err error) // bytes of all rows
+
+	output string // the file that run writes, if any; it is removed first, since replacing one takes time, too
 }
 
 // Names of paths.
@@ -57,10 +59,10 @@ func (s *scene) paths(h *clearance.Handle, folder string) (list []path, done fun
 	again := &batch.Job{Library: s.library, Input: s.pairs}
 	again.Results = batch.NewResults(n, &again.Options)
 	moved := float64(n) * (pairBytes + resultBytes(again.Results))
-	list = append(list, path{fresh, func(ctx context.Context) (int, float64, error) {
+	list = append(list, path{name: fresh, run: func(ctx context.Context) (int, float64, error) {
 		_, _, err := h.Distance(ctx, s.library, s.pairs)
 		return n, moved, err
-	}}, path{reused, func(ctx context.Context) (int, float64, error) {
+	}}, path{name: reused, run: func(ctx context.Context) (int, float64, error) {
 		_, err := h.Run(ctx, again)
 		return n, moved, err
 	}})
@@ -86,7 +88,7 @@ func (s *scene) paths(h *clearance.Handle, folder string) (list []path, done fun
 			return nil, nil, err
 		}
 		held = append(held, b)
-		list = append(list, path{o.name, func(ctx context.Context) (int, float64, error) {
+		list = append(list, path{name: o.name, run: func(ctx context.Context) (int, float64, error) {
 			r, rep, err := b.Run(ctx)
 			poses := float64(len(o.worlds.Poses) * 8)
 			return rep.Rows, poses + float64(r.N)*resultBytes(r.Results), err
@@ -94,7 +96,7 @@ func (s *scene) paths(h *clearance.Handle, folder string) (list []path, done fun
 	}
 
 	motions := s.firstMotions(max(1, s.motions.Count()/sweepShare))
-	list = append(list, path{swept, func(ctx context.Context) (int, float64, error) {
+	list = append(list, path{name: swept, run: func(ctx context.Context) (int, float64, error) {
 		r, _, err := h.Sweep(ctx, s.bodies, motions, sweep.Options{})
 		if err != nil {
 			return 0, 0, err
@@ -142,14 +144,14 @@ func (s *scene) files(h *clearance.Handle, folder, format string) ([]path, error
 			batch.Options{Columns: scored}, dispatch.Options{Backend: backend}, nil)
 		return err
 	}
-	return []path{{scoring + format, func(ctx context.Context) (int, float64, error) {
+	return []path{{name: scoring + format, output: name("results"), run: func(ctx context.Context) (int, float64, error) {
 		if err := answer(ctx, name("pairs"), name("results")); err != nil {
 			return 0, 0, err
 		}
 		// Columns are written by a reader or a solver and read by a solver or a writer.
 		bytes, err := sizes(name("pairs"), name("results"))
 		return s.pairs.Len(), bytes + 2*row*float64(s.pairs.Len()), err
-	}}, {verifying + format, func(ctx context.Context) (int, float64, error) {
+	}}, {name: verifying + format, run: func(ctx context.Context) (int, float64, error) {
 		if _, err := os.Stat(name("answers")); err != nil { // the round that warms up
 			if err := answer(ctx, name("fewer"), name("answers")); err != nil {
 				return 0, 0, err

@@ -38,9 +38,21 @@ type Point struct {
 	Rows    int           `json:"rows"`
 	Inside  verify.Number `json:"ns_in_workers"` // CPU time of a row
 	Outside verify.Number `json:"ns_outside"`
-	Bytes   verify.Number `json:"bytes"` // of a row
+	// Own, Kernel and Runtime are what Outside consists of, by samples.
+	Own     verify.Number `json:"ns_own"`
+	Kernel  verify.Number `json:"ns_kernel"`
+	Runtime verify.Number `json:"ns_runtime"`
+	Samples int           `json:"samples"` // 0: Outside is not divided
+	Bytes   verify.Number `json:"bytes"`   // of a row
 	// Rates are rows per second, predicted for the cores of the report.
 	Rates []verify.Number `json:"rows_per_second"`
+}
+
+// divide divides what is outside the workers by samples of it.
+func (p *Point) divide(s samples) {
+	p.Samples = s.all()
+	part := func(n int) verify.Number { return p.Outside * verify.Number(n) / verify.Number(max(p.Samples, 1)) }
+	p.Own, p.Kernel, p.Runtime = part(s.own), part(s.kernel), part(s.runtime)
 }
 
 // predict computes the rates.
@@ -50,9 +62,18 @@ func (p *Point) predict(r *Report) {
 	}
 }
 
+// serial is the CPU time of a row in one goroutine, as far as it is known.
+func (p *Point) serial() float64 {
+	if p.Samples > 0 {
+		return float64(p.Own + p.Kernel)
+	}
+	return float64(p.Outside)
+}
+
 // rate is the number of rows per second by CPU time alone.
 func (p *Point) rate(cores int) float64 {
-	return 1e9 / (float64(p.Inside)/float64(cores) + float64(p.Outside))
+	parallel := float64(p.Inside+p.Outside) - p.serial()
+	return 1e9 / (parallel/float64(cores) + p.serial())
 }
 
 // memory is the bandwidth of a machine, in bytes per second.
@@ -67,16 +88,27 @@ func (r *Report) memory(cores int) float64 {
 func (r *Report) Table(w io.Writer) error {
 	var b strings.Builder
 	last := r.Cores[len(r.Cores)-1]
-	fmt.Fprint(&b, "| set | path | ns in workers | ns outside | bytes | one goroutine: at most, M/s |")
+	divided := len(r.Points) > 0 && r.Points[0].Samples > 0
+	fmt.Fprint(&b, "| set | path | ns in workers | ns outside |")
+	if divided {
+		fmt.Fprint(&b, " own | kernel | runtime |")
+	}
+	fmt.Fprint(&b, " bytes | one goroutine: at most, M/s |")
 	for _, c := range r.Cores {
 		fmt.Fprintf(&b, " %d cores, M/s |", c)
 	}
-	fmt.Fprintf(&b, " GB/s by %d cores |\n|---|---|--:|--:|--:|--:|%s--:|\n", last,
-		strings.Repeat("--:|", len(r.Cores)))
+	columns := len(r.Cores) + 5
+	if divided {
+		columns += 3
+	}
+	fmt.Fprintf(&b, " GB/s by %d cores |\n|---|---|%s\n", last, strings.Repeat("--:|", columns))
 	for i := range r.Points {
 		p := &r.Points[i]
-		fmt.Fprintf(&b, "| %s | %s | %.0f | %.2g | %.0f | %.3g |", p.Set, p.Path, float64(p.Inside), float64(p.Outside),
-			float64(p.Bytes), 1e3/float64(p.Outside))
+		fmt.Fprintf(&b, "| %s | %s | %.0f | %s |", p.Set, p.Path, float64(p.Inside), digits(p.Outside))
+		if divided {
+			fmt.Fprintf(&b, " %s | %s | %s |", digits(p.Own), digits(p.Kernel), digits(p.Runtime))
+		}
+		fmt.Fprintf(&b, " %.0f | %.3g |", float64(p.Bytes), 1e3/p.serial())
 		for _, rate := range p.Rates {
 			fmt.Fprintf(&b, " %.3g |", float64(rate)/1e6)
 		}
@@ -84,6 +116,14 @@ func (r *Report) Table(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// digits writes nanoseconds with a digit behind the point below 10.
+func digits(ns verify.Number) string {
+	if ns < 10 {
+		return fmt.Sprintf("%.1f", float64(ns))
+	}
+	return fmt.Sprintf("%.0f", float64(ns))
 }
 
 // page is the report as a page.
@@ -146,6 +186,8 @@ func (o *Options) Check(mostPairs int) error {
 		return fmt.Errorf("%d rounds, want at least 1", o.Rounds)
 	case len(o.Cores) == 0 || slices.Min(o.Cores) < 1:
 		return fmt.Errorf("cores %d, want numbers of at least 1", o.Cores)
+	case o.Samples < 0:
+		return fmt.Errorf("samples of %v, want a duration, or 0 for none", o.Samples)
 	case !(o.Bandwidth >= 0):
 		return fmt.Errorf("a bandwidth of %g, want a number of bytes per second, or 0", o.Bandwidth)
 	}

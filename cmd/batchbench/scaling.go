@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"time"
 
 	"clearance/bench/peers"
 	"clearance/bench/scaling"
@@ -28,8 +29,9 @@ func newScaling(e *env) *cobra.Command {
 		Short: "CPU time of a row inside and outside the workers, and what it predicts for more cores",
 		Long: `Measures the CPU time of a row in the workers of the back end cpu, of readers, writers,
 rollouts and audits, by the clocks of their threads, and that of everything else in the
-process: it runs in one goroutine however many cores there are. With the bytes of a row
-they predict the rows per second of machines with more cores. It needs Linux.
+process, divided by samples: own code and system calls of goroutines of which there is
+one however many cores there are, and the runtime of Go. With the bytes of a row they
+predict the rows per second of machines with more cores. It needs Linux.
 
 ` + setsText(),
 		Args: noArgs,
@@ -42,6 +44,8 @@ they predict the rows per second of machines with more cores. It needs Linux.
 	fs.IntVar(&f.Pairs, "pairs", 1<<20, "pairs per call")
 	fs.IntVar(&f.Rounds, "rounds", 3, "calls of each path; the one that uses the least CPU time counts")
 	fs.Uint64Var(&f.Seed, "seed", 1, "seed of the sets")
+	fs.DurationVar(&f.Samples, "samples", 2*time.Second, "CPU time in which each path is sampled, 100 times per second, "+
+		"to divide what is outside the workers into own code, the kernel and the runtime of Go; 0: not divided")
 	fs.IntSliceVar(&f.Cores, "cores", []int{2, 16, 64, 192}, "cores of the machines that are predicted")
 	fs.Float64Var(&f.bandwidth, "bandwidth", 0, "bandwidth of their memory in GB/s, read and written; 0: that of this "+
 		"machine, in proportion to the cores")

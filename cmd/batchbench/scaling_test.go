@@ -18,7 +18,7 @@ func TestScaling(t *testing.T) {
 		t.Skip("the CPU time of a thread is measured on Linux only")
 	}
 	dir := t.TempDir()
-	o := command("scaling", "--pairs", "4096", "--rounds", "1", "--cores", "1,8", "--bandwidth", "10", "--out", dir)
+	o := command("scaling", "--pairs", "4096", "--rounds", "1", "--samples", "100ms", "--cores", "1,8", "--bandwidth", "10", "--out", dir)
 	if text := o.want(t, exitGood).stdout; !strings.Contains(text, "score, npz") {
 		t.Errorf("standard output = %q", text)
 	}
@@ -41,8 +41,15 @@ func TestScaling(t *testing.T) {
 		if !(inside > 0 && outside >= 0 && bytes > 0) {
 			t.Errorf("%s: %g ns in workers, %g outside, %g bytes", p.Path, inside, outside, bytes)
 		}
+		if sum := float64(p.Own + p.Kernel + p.Runtime); p.Samples > 0 && math.Abs(sum-outside) > 1e-9*outside {
+			t.Errorf("%s: %g ns outside, of which %g are divided", p.Path, outside, sum)
+		}
 		for k, cores := range []float64{1, 8} {
-			want := math.Min(1e9/(inside/cores+outside), 10e9/bytes)
+			serial := outside
+			if p.Samples > 0 {
+				serial = float64(p.Own + p.Kernel)
+			}
+			want := math.Min(1e9/((inside+outside-serial)/cores+serial), 10e9/bytes)
 			if got := float64(p.Rates[k]); math.Abs(got-want) > 1e-9*want {
 				t.Errorf("%s, %g cores: %g rows/s, want %g", p.Path, cores, got, want)
 			}
@@ -56,7 +63,7 @@ func TestScaling(t *testing.T) {
 }
 
 func TestScalingRefused(t *testing.T) {
-	for _, c := range [][]string{{"--pairs", "0"}, {"--rounds", "0"}, {"--set", "mesh"}, {"--set", "nothing"},
+	for _, c := range [][]string{{"--pairs", "0"}, {"--rounds", "0"}, {"--samples", "-1s"}, {"--set", "mesh"}, {"--set", "nothing"},
 		{"--path", "nothing"}, {"--cores", "0"}, {"--bandwidth", "-1"}} {
 		command(append([]string{"scaling"}, c...)...).want(t, exitBadInput)
 	}

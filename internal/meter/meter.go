@@ -3,11 +3,14 @@
 // and of the runtime.
 //
 // A worker calls [Worker] when it begins and [Span.End] when it ends, on one goroutine. While nothing is measured that
-// costs a load of a flag. Spans of one goroutine must not overlap; those of different goroutines may.
+// costs a load of a flag. Spans of one goroutine must not overlap; those of different goroutines may. The samples of a
+// CPU profile that is taken meanwhile have the label [Label] where they are of workers.
 package meter
 
 import (
+	"context"
 	"runtime"
+	"runtime/pprof"
 	"sync/atomic"
 	"time"
 )
@@ -16,6 +19,14 @@ var (
 	running atomic.Bool
 	workers atomic.Int64 // nanoseconds of spans that have ended
 	failed  atomic.Pointer[error]
+)
+
+// Label is the key of the label of samples of workers.
+const Label = "worker"
+
+var (
+	inWorker  = pprof.WithLabels(context.Background(), pprof.Labels(Label, "1"))
+	notWorker = context.Background()
 )
 
 // Span is the time of a worker from Worker to End.
@@ -30,6 +41,7 @@ func Worker() Span {
 		return Span{}
 	}
 	runtime.LockOSThread()
+	pprof.SetGoroutineLabels(inWorker)
 	now, err := threadTime()
 	if err != nil {
 		failed.Store(&err)
@@ -46,6 +58,7 @@ func (s Span) End() {
 	if err != nil {
 		failed.Store(&err)
 	}
+	pprof.SetGoroutineLabels(notWorker)
 	runtime.UnlockOSThread()
 	workers.Add(int64(now - s.begin))
 }
