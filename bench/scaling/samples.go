@@ -87,8 +87,8 @@ func frames(s *profile.Sample) (leaf string, others bool) {
 }
 
 // systemCalls are the functions whose next instruction is that after a system call, where samples of the kernel are.
-var systemCalls = []string{"internal/runtime/syscall", "syscall.", "runtime.futex", "runtime.madvise", "runtime.sysMmap",
-	"runtime.sysMunmap", "runtime.usleep", "runtime.osyield", "runtime.tgkill"}
+var systemCalls = []string{"internal/runtime/syscall", "syscall.", "runtime.futex", "runtime.madvise",
+	"runtime.sysMmap", "runtime.sysMunmap", "runtime.usleep", "runtime.osyield", "runtime.tgkill"}
 
 func isSystemCall(function string) bool {
 	for _, prefix := range systemCalls {

@@ -102,11 +102,11 @@ type pairStream interface {
 // openPairs opens the rows.
 func (f *inputFlags) openPairs() (pairStream, error) {
 	if f.worlds != "" {
-		w, err := dataset.ReadWorlds(f.worlds)
+		w, err := dataset.OpenWorldRows(f.worlds)
 		if err != nil {
 			return nil, err
 		}
-		return worldStream{w}, nil
+		return w, nil
 	}
 	r, err := dataset.OpenPairs(f.pairs)
 	if err != nil {
@@ -126,11 +126,6 @@ const maxRows = int64(^uint(0) >> 1)
 type fileStream struct{ *dataset.PairReader }
 
 func (s fileStream) Len() int { return int(s.PairReader.Len()) }
-
-// worldStream is worlds in memory.
-type worldStream struct{ *batch.Worlds }
-
-func (worldStream) Close() error { return nil }
 
 // openAnswered opens the inputs and a results file of as many rows. The caller closes pairs and results.
 func (f *inputFlags) openAnswered(path string) (lib *batch.Library, pairs pairStream, results *dataset.ResultReader,

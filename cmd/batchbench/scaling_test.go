@@ -18,7 +18,8 @@ func TestScaling(t *testing.T) {
 		t.Skip("the CPU time of a thread is measured on Linux only")
 	}
 	dir := t.TempDir()
-	o := command("scaling", "--pairs", "4096", "--rounds", "1", "--samples", "100ms", "--cores", "1,8", "--bandwidth", "10", "--out", dir)
+	o := command("scaling", "--pairs", "4096", "--rounds", "1", "--samples", "100ms", "--cores", "1,8",
+		"--bandwidth", "10", "--out", dir)
 	if text := o.want(t, exitGood).stdout; !strings.Contains(text, "score, npz") {
 		t.Errorf("standard output = %q", text)
 	}
@@ -63,8 +64,8 @@ func TestScaling(t *testing.T) {
 }
 
 func TestScalingRefused(t *testing.T) {
-	for _, c := range [][]string{{"--pairs", "0"}, {"--rounds", "0"}, {"--samples", "-1s"}, {"--set", "mesh"}, {"--set", "nothing"},
-		{"--path", "nothing"}, {"--cores", "0"}, {"--bandwidth", "-1"}} {
+	for _, c := range [][]string{{"--pairs", "0"}, {"--rounds", "0"}, {"--samples", "-1s"}, {"--set", "mesh"},
+		{"--set", "nothing"}, {"--path", "nothing"}, {"--cores", "0"}, {"--bandwidth", "-1"}} {
 		command(append([]string{"scaling"}, c...)...).want(t, exitBadInput)
 	}
 }
