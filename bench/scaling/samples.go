@@ -22,8 +22,8 @@ type samples struct {
 
 func (s samples) all() int { return s.own + s.kernel + s.runtime }
 
-// sample calls f until the calls took so much CPU time, and takes samples of it, 100 per second of CPU time. Before each
-// call it calls clear, whose samples do not count.
+// sample calls f until the calls took so much CPU time, and takes samples of it, 100 per second of CPU time. Before
+// each call it calls clear, whose samples do not count.
 func sample(least time.Duration, clear, f func() error) (samples, error) {
 	var b bytes.Buffer
 	if err := pprof.StartCPUProfile(&b); err != nil {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +57,59 @@ func TestFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts.verify().want(t, exitBadInput).says(t, "do not belong together")
+}
+
+// Results of worlds and of motions in a folder of parts are those in a file, and are audited as these are.
+func TestFoldersOfWorlds(t *testing.T) {
+	dir := t.TempDir()
+	shapes := ballsFile(t, dir)
+	bodies, err := dataset.ReadBodies(shapes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &batch.Worlds{Bodies: []int32{0, 0, 0}, TemplateA: []int32{0, 0}, TemplateB: []int32{1, 2}}
+	for world := range 40 {
+		for k := range 3 {
+			w.Poses = append(w.Poses, float64(k)*(2+0.01*float64(world)), 0, 0, 1, 0, 0, 0)
+		}
+	}
+	m := &batch.Motions{T: 2, Bodies: w.Bodies, TemplateA: w.TemplateA, TemplateB: w.TemplateB, Poses: w.Poses}
+	worlds, motions := filepath.Join(dir, "worlds.npz"), filepath.Join(dir, "motions.npz")
+	if err := errors.Join(dataset.WriteRollout(worlds, w, bodies), dataset.WriteMotions(motions, m, bodies)); err != nil {
+		t.Fatal(err)
+	}
+	file, folder := filepath.Join(dir, "results.parquet"), filepath.Join(dir, "results")+"/"
+	in := func(query, input string, flags ...string) []string {
+		return append([]string{query, "--shapes", shapes, "--worlds", input}, flags...)
+	}
+	for _, flags := range [][]string{nil, {"--reduce", "world"}, {"--all-pairs", "--max-distance", "3"}} {
+		command(in("rollout", worlds, append(flags, "--columns", "all", "--out", file)...)...).want(t, exitGood)
+		command(in("rollout", worlds, append(flags, "--columns", "all", "--out", folder)...)...).want(t, exitGood)
+		a, _, errA := dataset.ReadRolloutResults(file)
+		b, meta, errB := dataset.ReadRolloutResults(folder)
+		if err := errors.Join(errA, errB); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(a, b) || meta["worlds"] != "40" {
+			t.Errorf("%v: results in a folder are others than in a file", flags)
+		}
+		check := append([]string{"verify"}, in("rollout", worlds, append(flags, "--results", folder, "--all")...)...)
+		command(check...).want(t, exitGood)
+		if err := os.RemoveAll(folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command(in("sweep", motions, "--out", file)...).want(t, exitGood)
+	command(in("sweep", motions, "--out", folder)...).want(t, exitGood)
+	a, _, errA := dataset.ReadSweepResults(file)
+	b, _, errB := dataset.ReadSweepResults(folder)
+	if err := errors.Join(errA, errB); err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(a) != fmt.Sprint(b) { // NaNs are equal in text
+		t.Error("results of sweeps in a folder are others than in a file")
+	}
+	command(append([]string{"verify"}, in("sweep", motions, "--results", folder, "--all")...)...).want(t, exitGood)
 }
 
 // readAll reads a file or a folder of results.
