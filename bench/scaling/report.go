@@ -91,7 +91,7 @@ func (r *Report) Table(w io.Writer) error {
 	divided := len(r.Points) > 0 && r.Points[0].Samples > 0
 	fmt.Fprint(&b, "| set | path | ns in workers | ns outside |")
 	if divided {
-		fmt.Fprint(&b, " own | kernel | runtime |")
+		fmt.Fprint(&b, " own | kernel | runtime | samples |")
 	}
 	fmt.Fprint(&b, " bytes | one goroutine: at most, M/s |")
 	for _, c := range r.Cores {
@@ -99,14 +99,14 @@ func (r *Report) Table(w io.Writer) error {
 	}
 	columns := len(r.Cores) + 5
 	if divided {
-		columns += 3
+		columns += 4
 	}
 	fmt.Fprintf(&b, " GB/s by %d cores |\n|---|---|%s\n", last, strings.Repeat("--:|", columns))
 	for i := range r.Points {
 		p := &r.Points[i]
 		fmt.Fprintf(&b, "| %s | %s | %.0f | %s |", p.Set, p.Path, float64(p.Inside), digits(p.Outside))
 		if divided {
-			fmt.Fprintf(&b, " %s | %s | %s |", digits(p.Own), digits(p.Kernel), digits(p.Runtime))
+			fmt.Fprintf(&b, " %s | %s | %s | %d |", digits(p.Own), digits(p.Kernel), digits(p.Runtime), p.Samples)
 		}
 		fmt.Fprintf(&b, " %.0f | %.3g |", float64(p.Bytes), 1e3/p.serial())
 		for _, rate := range p.Rates {

@@ -75,7 +75,8 @@ func TestFoldersOfWorlds(t *testing.T) {
 	}
 	m := &batch.Motions{T: 2, Bodies: w.Bodies, TemplateA: w.TemplateA, TemplateB: w.TemplateB, Poses: w.Poses}
 	worlds, motions := filepath.Join(dir, "worlds.npz"), filepath.Join(dir, "motions.npz")
-	if err := errors.Join(dataset.WriteRollout(worlds, w, bodies), dataset.WriteMotions(motions, m, bodies)); err != nil {
+	err = errors.Join(dataset.WriteRollout(worlds, w, bodies), dataset.WriteMotions(motions, m, bodies))
+	if err != nil {
 		t.Fatal(err)
 	}
 	file, folder := filepath.Join(dir, "results.parquet"), filepath.Join(dir, "results")+"/"
