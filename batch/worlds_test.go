@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -105,5 +106,26 @@ func TestMotionsSlice(t *testing.T) {
 	m.Bodies = m.Bodies[:2]
 	if s := m.Slice(0, 1); s.Count() != 1 || !slices.Equal(s.Bodies, m.Bodies) || s.Pose(0, 1, 1) != m.Pose(0, 1, 1) {
 		t.Errorf("%+v is not the begin of %+v", s, m)
+	}
+}
+
+// TestInRange compares with one comparison after the other, at all places and near the ends of the range.
+func TestInRange(t *testing.T) {
+	for _, m := range []int{1, 2, 7, 1 << 20, math.MaxInt32} {
+		last := int32(m - 1)
+		for n := range 11 {
+			for at := range n {
+				for _, x := range []int32{0, last, last + 1, -1, math.MinInt32, math.MaxInt32} {
+					numbers := make([]int32, n)
+					numbers[at] = x
+					if got, want := inRange(numbers, m), x >= 0 && int(x) < m; got != want {
+						t.Errorf("%d at place %d of %d: %v, want %v in [0, %d)", x, at, n, got, want, m)
+					}
+				}
+			}
+		}
+	}
+	if inRange([]int32{0}, 0) || !inRange(nil, 0) {
+		t.Error("no number is in an empty range")
 	}
 }

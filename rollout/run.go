@@ -327,9 +327,7 @@ func (b *Batch) step(ctx context.Context) (*Results, Report, error) {
 	if b.all != nil {
 		rep.Rows = int(b.all.rows)
 	}
-	for _, s := range b.statuses {
-		rep.Counts[s]++
-	}
+	batch.CountCodes(b.statuses, rep.Counts[:])
 	b.results.PackBits(b.statuses)
 	rep.Wall = time.Since(start)
 	return b.results, *rep, err

@@ -16,10 +16,11 @@
 //
 // # What is predicted
 //
-// The CPU time of a row on c cores is at least (inside + runtime)/c + own + kernel, by Amdahl's law: stages that overlap
-// are not taken off. Where outside is not divided, all of it counts as one goroutine's. The rate is bounded by the bandwidth of the memory over the bytes of a row, too: those of its columns and files,
-// counted once for each stage that reads or writes them. Caches that are shared, clocks that fall with the number of
-// busy cores, and memory of other sockets are not predicted.
+// The CPU time of a row on c cores is at least (inside + runtime)/c + own + kernel, by Amdahl's law: stages that
+// overlap are not taken off. Where outside is not divided, all of it counts as one goroutine's. The rate is bounded by
+// the bandwidth of the memory over the bytes of a row, too: those of its columns and files, counted once for each stage
+// that reads or writes them. Caches that are shared, clocks that fall with the number of busy cores, and memory of
+// other sockets are not predicted.
 //
 // # Threads and errors
 //

@@ -34,7 +34,7 @@ type Options struct {
 	// the share that a core has of the bandwidth measured here.
 	Bandwidth float64
 
-	// Samples is the CPU time in which each path is sampled to divide what is outside the workers; 0: it is not divided.
+	// Samples is the CPU time in which each path is sampled to divide what is outside the workers; 0: not divided.
 	Samples time.Duration
 
 	SIMD     string

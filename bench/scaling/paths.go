@@ -144,14 +144,15 @@ func (s *scene) files(h *clearance.Handle, folder, format string) ([]path, error
 			batch.Options{Columns: scored}, dispatch.Options{Backend: backend}, nil)
 		return err
 	}
-	return []path{{name: scoring + format, output: name("results"), run: func(ctx context.Context) (int, float64, error) {
+	whole := func(ctx context.Context) (int, float64, error) {
 		if err := answer(ctx, name("pairs"), name("results")); err != nil {
 			return 0, 0, err
 		}
 		// Columns are written by a reader or a solver and read by a solver or a writer.
 		bytes, err := sizes(name("pairs"), name("results"))
 		return s.pairs.Len(), bytes + 2*row*float64(s.pairs.Len()), err
-	}}, {name: verifying + format, run: func(ctx context.Context) (int, float64, error) {
+	}
+	audit := func(ctx context.Context) (int, float64, error) {
 		if _, err := os.Stat(name("answers")); err != nil { // the round that warms up
 			if err := answer(ctx, name("fewer"), name("answers")); err != nil {
 				return 0, 0, err
@@ -164,7 +165,9 @@ func (s *scene) files(h *clearance.Handle, folder, format string) ([]path, error
 		}
 		bytes, err := sizes(name("fewer"), name("answers"))
 		return fewer.Len(), bytes + 2*row*float64(fewer.Len()), err
-	}}}, nil
+	}
+	return []path{{name: scoring + format, output: name("results"), run: whole},
+		{name: verifying + format, run: audit}}, nil
 }
 
 // scored are the columns of results files of pairs.
