@@ -24,7 +24,7 @@ type options struct {
 	row, world               int
 	scene                    string
 	seed                     uint64
-	width, height            int
+	width, height, samples   int
 	backend, screenshot      string
 	frames                   int
 	view, keys, click        string
@@ -59,8 +59,8 @@ func parse(args []string) (*options, error) {
 	fs.IntVar(&o.maxIterations, "max-iterations", 0, "limit of each solver of the engine; 0 is its default")
 	fs.Float64Var(&o.tolerance, "tolerance", 0, "largest gap of the engine, relative to the size of the pair; 0 is "+
 		"its default")
-	fs.IntVar(&o.width, "width", 1280, "pixels of the window")
-	fs.IntVar(&o.height, "height", 800, "pixels of the window")
+	size := fs.String("size", "1280x800", "of the window, pixels")
+	fs.IntVar(&o.samples, "samples", 4, "samples of a pixel; 1 is faster and has jagged edges")
 	fs.StringVar(&o.view, "view", "1", "the view to begin with, by its key: 1, 2 or 3")
 	fs.Float64Var(&o.time, "time", 0, "the time to begin with, in way points or seconds")
 	fs.Float64Var(&o.speed, "speed", 1, "way points or seconds of the time line per second")
@@ -72,6 +72,9 @@ func parse(args []string) (*options, error) {
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
+	if n, err := fmt.Sscanf(*size+"\n", "%dx%d\n", &o.width, &o.height); n != 2 || err != nil {
+		return nil, fmt.Errorf("--size %q: want two numbers of pixels, as 1280x800", *size)
+	}
 	switch {
 	case fs.NArg() > 0:
 		return nil, fmt.Errorf("%q is no flag", fs.Arg(0))
@@ -79,6 +82,8 @@ func parse(args []string) (*options, error) {
 		return nil, fmt.Errorf("a window of %d by %d pixels, want 64 to 8192", o.width, o.height)
 	case o.frames < 1:
 		return nil, fmt.Errorf("--frames %d: want 1 or more", o.frames)
+	case o.samples < 1 || o.samples > 16:
+		return nil, fmt.Errorf("--samples %d: want 1 to 16", o.samples)
 	case !(o.step > 0) || !(o.speed > 0):
 		return nil, fmt.Errorf("--time-step %g, --speed %g: want positive numbers", o.step, o.speed)
 	}

@@ -394,14 +394,14 @@ func (r *renderer) bindScreen(pixels, width int) {
 	r.scale = float32(pixels) / float32(max(width, 1))
 }
 
-// A target is a picture in memory, with four samples per pixel.
+// A target is a picture in memory, with samples for each pixel.
 type target struct {
 	width, height  int32
 	samples, plain uint32 // frame buffers
 	buffers        [3]uint32
 }
 
-func newTarget(width, height int) (*target, error) {
+func newTarget(width, height, samples int) (*target, error) {
 	t := &target{width: int32(width), height: int32(height)}
 	gl.GenRenderbuffers(3, &t.buffers[0])
 	gl.GenFramebuffers(1, &t.samples)
@@ -411,9 +411,13 @@ func newTarget(width, height int) (*target, error) {
 		gl.RenderbufferStorageMultisample(gl.RENDERBUFFER, samples, format, t.width, t.height)
 		gl.FramebufferRenderbuffer(gl.FRAMEBUFFER, attachment, gl.RENDERBUFFER, t.buffers[i])
 	}
+	count := int32(samples)
+	if count == 1 {
+		count = 0
+	}
 	gl.BindFramebuffer(gl.FRAMEBUFFER, t.samples)
-	storage(0, 4, gl.RGBA8, gl.COLOR_ATTACHMENT0)
-	storage(1, 4, gl.DEPTH_COMPONENT24, gl.DEPTH_ATTACHMENT)
+	storage(0, count, gl.RGBA8, gl.COLOR_ATTACHMENT0)
+	storage(1, count, gl.DEPTH_COMPONENT24, gl.DEPTH_ATTACHMENT)
 	if s := gl.CheckFramebufferStatus(gl.FRAMEBUFFER); s != gl.FRAMEBUFFER_COMPLETE {
 		return nil, fmt.Errorf("OpenGL: a frame buffer of %d by %d pixels is refused: %#x", width, height, s)
 	}

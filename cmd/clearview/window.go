@@ -38,21 +38,11 @@ func run(o *options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	if err := glfw.Init(); err != nil {
-		return fmt.Errorf("there is no display: %w", err)
+	w, err := newWindow(o, "clearview: "+view.Printable(a.Doc.Title, 60))
+	if err != nil {
+		return err
 	}
 	defer glfw.Terminate()
-	glfw.WindowHint(glfw.ContextVersionMajor, 3)
-	glfw.WindowHint(glfw.ContextVersionMinor, 3)
-	glfw.WindowHint(glfw.OpenGLProfile, glfw.OpenGLCoreProfile)
-	glfw.WindowHint(glfw.OpenGLForwardCompatible, glfw.True)
-	if o.screenshot != "" {
-		glfw.WindowHint(glfw.Visible, glfw.False)
-	}
-	w, err := glfw.CreateWindow(o.width, o.height, "clearview: "+view.Printable(a.Doc.Title, 60), nil, nil)
-	if err != nil {
-		return fmt.Errorf("there is no window with OpenGL 3.3: %w", err)
-	}
 	w.MakeContextCurrent()
 	r, err := newRenderer()
 	if err != nil {
@@ -65,7 +55,31 @@ func run(o *options) (err error) {
 	if o.screenshot != "" {
 		return picture(ctx, a, r, o)
 	}
-	return loop(ctx, w, a, r)
+	return loop(ctx, w, a, r, o)
+}
+
+// newWindow begins the use of GLFW, which panics where X11 has no display, after Init returned no error.
+func newWindow(o *options, title string) (w *glfw.Window, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("there is no display: %v", fault)
+		}
+	}()
+	if err := glfw.Init(); err != nil {
+		return nil, fmt.Errorf("there is no display: %w", err)
+	}
+	glfw.WindowHint(glfw.ContextVersionMajor, 3)
+	glfw.WindowHint(glfw.ContextVersionMinor, 3)
+	glfw.WindowHint(glfw.OpenGLProfile, glfw.OpenGLCoreProfile)
+	glfw.WindowHint(glfw.OpenGLForwardCompatible, glfw.True)
+	if glfw.WindowHint(glfw.Samples, o.samples); o.screenshot != "" {
+		glfw.WindowHint(glfw.Visible, glfw.False)
+	}
+	if w, err = glfw.CreateWindow(o.width, o.height, title, nil, nil); err != nil {
+		glfw.Terminate()
+		return nil, fmt.Errorf("there is no window with OpenGL 3.3: %w", err)
+	}
+	return w, nil
 }
 
 // prepare presses the keys and the button of the command line.
@@ -111,7 +125,7 @@ type report struct {
 func picture(ctx context.Context, a *view.App, r *renderer, o *options) error {
 	var all, drawing []float64
 	var f *view.Frame
-	target, err := newTarget(a.Width, a.Height)
+	target, err := newTarget(a.Width, a.Height, o.samples)
 	if err != nil {
 		return err
 	}
@@ -147,7 +161,7 @@ func median(x []float64) float64 {
 }
 
 // loop shows frames until the window is closed.
-func loop(ctx context.Context, w *glfw.Window, a *view.App, r *renderer) error {
+func loop(ctx context.Context, w *glfw.Window, a *view.App, r *renderer, o *options) error {
 	glfw.SwapInterval(1)
 	shots := 0
 	shoot := false
@@ -202,7 +216,7 @@ func loop(ctx context.Context, w *glfw.Window, a *view.App, r *renderer) error {
 			shots++
 			name := fmt.Sprintf("clearview-%03d.png", shots)
 			a.Message = name + " saved"
-			if err := shot(name, r, f, a.Width, a.Height); err != nil {
+			if err := shot(name, r, f, a.Width, a.Height, o.samples); err != nil {
 				a.Message = err.Error()
 			}
 		}
@@ -213,8 +227,8 @@ func loop(ctx context.Context, w *glfw.Window, a *view.App, r *renderer) error {
 }
 
 // shot draws a frame off-screen and writes it.
-func shot(name string, r *renderer, f *view.Frame, width, height int) error {
-	target, err := newTarget(width, height)
+func shot(name string, r *renderer, f *view.Frame, width, height, samples int) error {
+	target, err := newTarget(width, height, samples)
 	if err != nil {
 		return err
 	}

@@ -239,7 +239,12 @@ func (a *App) fit() *Camera {
 	switch a.View {
 	case GridView:
 		c.Target = r3.Vec{}
-		c.FitPoints(a.grid().Corners(a.extent/2), a.Width, a.Height)
+		corners := a.grid().Corners(a.extent / 2)
+		for range 4 { // what is near is larger: the middle of the picture is not that of the grid
+			c.FitPoints(corners, a.Width, a.Height)
+			c.center(corners, a.Width, a.Height)
+		}
+		c.FitPoints(corners, a.Width, a.Height)
 		c.Distance *= 1.03
 	case PairView:
 		if x := a.Answer(); x != nil && x.A >= 0 && x.B >= 0 {

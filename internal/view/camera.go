@@ -55,6 +55,19 @@ func (c *Camera) FitPoints(points []r3.Vec, width, height int) {
 	}
 }
 
+// center moves the target so that the middle of what is seen of points is that of the screen.
+func (c *Camera) center(points []r3.Vec, width, height int) {
+	loX, loY, hiX, hiY := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	for _, p := range points {
+		if x, y, ok := c.Project(p, width, height); ok {
+			loX, loY, hiX, hiY = min(loX, x), min(loY, y), max(hiX, x), max(hiY, y)
+		}
+	}
+	if hiX >= loX {
+		c.Pan(float64(width)/2-(loX+hiX)/2, float64(height)/2-(loY+hiY)/2, height)
+	}
+}
+
 // Orbit rotates the camera about its target by a movement of the mouse in pixels.
 func (c *Camera) Orbit(dx, dy float64) {
 	c.Yaw = math.Remainder(c.Yaw-0.008*dx, 2*math.Pi)

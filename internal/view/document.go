@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 
 	"clearance/batch"
 	"clearance/dataset"
@@ -92,7 +93,7 @@ func (d *Document) openPairs(f *Files) error {
 		return err
 	}
 	defer file.Close()
-	d.Title, d.Rows, d.Bodies = f.Pairs, true, batch.BodiesOfShapes(d.Bodies.Library())
+	d.Title, d.Rows, d.Bodies = filepath.Base(f.Pairs), true, batch.BodiesOfShapes(d.Bodies.Library())
 	if err := inRange(f, "row", int(file.Len())); err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (d *Document) openWorlds(f *Files) error {
 		return err
 	}
 	defer file.Close()
-	d.Title, d.Bodies = f.Worlds, file.Bodies
+	d.Title, d.Bodies = filepath.Base(f.Worlds), file.Bodies
 	if err := inRange(f, "world", file.Count()); err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ func (d *Document) openMotions(f *Files) error {
 		return err
 	}
 	defer file.Close()
-	d.Title = f.Motions
+	d.Title = filepath.Base(f.Motions)
 	if err := inRange(f, "world", file.Count()); err != nil {
 		return err
 	}

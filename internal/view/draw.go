@@ -121,7 +121,9 @@ func (a *App) scene(camera *Camera, screen image.Rectangle) Pass {
 				}
 			} else {
 				pixels = camera.Pixels(r3.Add(pose.Position, offset), s.BoundingRadius(), a.Height)
-				level = levelOf(pixels)
+				if a.View == GridView {
+					level = levelOf(pixels)
+				}
 			}
 			m := a.mesh(shape, level)
 			at := r3.Sub(r3.Add(pose.Position, offset), camera.Target)
@@ -330,8 +332,8 @@ func (a *App) Info() string {
 		fmt.Fprintf(&b, "%d %ss from %d on: %d in contact (red), %d undecided (yellow), %d invalid\n",
 			a.Doc.Count(), what, a.Doc.First, n[Contact], n[Undecided], n[Invalid])
 	} else {
-		fmt.Fprintf(&b, "%s %d, %d bodies, %d answers\n", what, a.Doc.First+a.Cell, a.Doc.Worlds.BodiesPerWorld(),
-			len(a.Answers))
+		fmt.Fprintf(&b, "%s %d of %d bodies, pairs with answers: %d\n", what, a.Doc.First+a.Cell,
+			a.Doc.Worlds.BodiesPerWorld(), len(a.Answers))
 	}
 	source := "engine"
 	if a.Stored {

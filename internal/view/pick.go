@@ -94,9 +94,8 @@ func (a *App) eachBody(f func(cell int, place int32, offset r3.Vec)) {
 		}
 		return
 	}
-	g := a.grid()
 	for c := range a.Doc.Count() {
-		offset := r3.Sub(g.Center(c), a.cellCenter(c))
+		offset := a.At(c, r3.Vec{})
 		for k := range places {
 			f(c, k, offset)
 		}
@@ -115,6 +114,11 @@ func (a *App) cellCenter(cell int) r3.Vec {
 		a.gridOrigin = &center
 	}
 	return *a.gridOrigin
+}
+
+// At is where the grid shows a point of a cell.
+func (a *App) At(cell int, p r3.Vec) r3.Vec {
+	return r3.Add(p, r3.Sub(a.grid().Center(cell), a.cellCenter(cell)))
 }
 
 // groundHalf is the half-width of the square that shows a half-space.

@@ -14,6 +14,7 @@ import (
 const (
 	RequireVulkan   = "REQUIRE_VULKAN"
 	RequireCompiler = "REQUIRE_COMPILER"
+	RequireDisplay  = "REQUIRE_DISPLAY"
 )
 
 // Tests is the variable of the environment that, set to "all" as by `make test-all`, has every
@@ -48,6 +49,12 @@ func Vulkan(t testing.TB, why string) {
 func Compiler(t testing.TB, why string) {
 	t.Helper()
 	missing(t, RequireCompiler, why)
+}
+
+// Display ends a test of the viewer that lacks a display in memory, or the headers to build the window.
+func Display(t testing.TB, why string) {
+	t.Helper()
+	missing(t, RequireDisplay, why)
 }
 
 func missing(t testing.TB, variable, why string) {
