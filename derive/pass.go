@@ -182,6 +182,7 @@ func (p *Pass) derivatives(ctx context.Context, r *rows, call *lanes.Call, store
 		return p.each(ctx, r, one)
 	}
 	call.Job, call.First, call.Answers, call.Variant = r.job, r.first, r.answers, p.variant
+	call.Gumbel, call.Epsilon = p.Mode == Gumbel, p.Epsilon
 	return p.inBlocks(ctx, r.answers.N, blockRows, func(w *worker, lo, hi int) {
 		if w.kernel == nil {
 			w.kernel = lanes.NewSolver(table, call)
@@ -197,7 +198,8 @@ func (p *Pass) derivatives(ctx context.Context, r *rows, call *lanes.Call, store
 
 // table returns the library as the kernel reads it, nil if all rows are left to Go.
 func (p *Pass) table(r *rows) *lanes.Table {
-	if p.variant == "off" || p.Mode != Exact || !lanes.Serves(r.job) {
+	served := p.Mode == Exact || p.Mode == Gumbel && p.Rings == 0
+	if p.variant == "off" || !served || !lanes.Serves(r.job) {
 		return nil
 	}
 	return lanes.TableOf(r.job.Library)

@@ -244,13 +244,14 @@ func gumbelFrustum(bottom, top, half float64, d r3.Vec, epsilon float64) (m geom
 		k := radius[i] * radius[i] / root[i]
 		gradient[i] = r3.Vec{X: k * d.X, Y: k * d.Y, Z: z}
 	}
-	weight := 1 / (1 + math.Exp((value[1]-value[0])/epsilon)) // of the bottom
-	for i, w := range [2]float64{weight, 1 - weight} {
+	rise := (value[1] - value[0]) / epsilon
+	weights := [2]float64{1 / (1 + math.Exp(rise)), 1 / (1 + math.Exp(-rise))} // without the cancellation of 1 - w
+	for i, w := range weights {
 		k := w * radius[i] * radius[i] / root[i]
 		m[0] += k
 		m[4] += k
 		addOuter(&m, -k*radius[i]*radius[i]/(root[i]*root[i]), r3.Vec{X: d.X, Y: d.Y})
 	}
-	addOuter(&m, weight*(1-weight)/epsilon, r3.Sub(gradient[1], gradient[0]))
+	addOuter(&m, weights[0]*weights[1]/epsilon, r3.Sub(gradient[1], gradient[0]))
 	return m
 }

@@ -11,6 +11,11 @@ type Call struct {
 	First   int            // row 0 of the answers is this row of the job
 	Answers *batch.Results // with distance, normal, witnesses and status
 
+	// Gumbel asks for derivatives smoothed by Gumbel noise of the length Epsilon, 0 for the default, over all
+	// vertices; else they are exact.
+	Gumbel  bool
+	Epsilon float64
+
 	// Variant is one of [Variants], or "" for the one that the environment or the processor chooses.
 	Variant string
 

@@ -35,6 +35,28 @@ INLINE double hull_support(const ln_call *c, const ln_shape *s, const double d[3
     return largest(best);
 }
 
+// hull_vertex returns the support value of a hull, and its support vertex.
+INLINE double hull_vertex(const ln_call *c, const ln_shape *s, const double d[3], double vertex[3]) {
+    const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;
+    vd best = all(-FAR);
+    vm at = {0}, here = {0, 1, 2, 3};
+    for (int64_t i = 0; i < s->count; i += W) {
+        vd vx, vy, vz;
+        __builtin_memcpy(&vx, x + i, sizeof vx);
+        __builtin_memcpy(&vy, y + i, sizeof vy);
+        __builtin_memcpy(&vz, z + i, sizeof vz);
+        vd h = d[0] * vx + d[1] * vy + d[2] * vz;
+        at = (vm)pick(h > best, (vd)here, (vd)at);
+        best = greater(best, h);
+        here += W;
+    }
+    int k = 0;
+    for (int i = 1; i < W; i++)
+        if (best[i] > best[k]) k = i;
+    vertex[0] = x[at[k]], vertex[1] = y[at[k]], vertex[2] = z[at[k]];
+    return best[k];
+}
+
 // candidates lists the vertices whose support value is at least a bound; -1 if there are more than LN_CORNERS.
 INLINE int candidates(const ln_call *c, const ln_shape *s, const double d[3], double bound, double v[LN_CORNERS][3]) {
     const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;

@@ -6,9 +6,11 @@
 //     hulls.h     those of hulls
 //     system.h    the linear system, Newton's method
 //     minima.h    other minima of the depth
+//     gumbel.h    smoothed Hessians
 //     columns.h   derivatives
 
 #include "columns.h"
+#include "gumbel.h"
 #include "minima.h"
 
 INLINE double answer(const ln_call *c, const void *column, int64_t i) {
@@ -77,7 +79,13 @@ APART int four(const ln_call *c, int class_a, int class_b, const int64_t row[W])
     if (good != 0) good &= ~other_minimum(&p, &s, good);
     if (good == 0) return 0;
     int curved = is_curved(class_a) && is_curved(class_b);
-    emit(&p, &s, row, !curved, curved ? LN_SMOOTH : LN_UNIQUE);
+    int smoothness = curved ? LN_SMOOTH : LN_UNIQUE;
+    if (c->gumbel) {
+        good = smooth(&p, &s, good);
+        smoothness = LN_SMOOTHED;
+        curved = class_a != LN_HALFSPACE && class_b != LN_HALFSPACE;
+    }
+    emit(&p, &s, row, !curved, smoothness);
     return good;
 }
 

@@ -96,6 +96,7 @@ func NewSolver(t *Table, call *Call) *Solver {
 	if cutOff, has := call.Job.Options.EffectiveCutOff(); has {
 		c.cut_off = C.double(cutOff)
 	}
+	c.gumbel, c.epsilon = flag(call.Gumbel), C.double(call.Epsilon)
 	s.outputs(call)
 	return s
 }

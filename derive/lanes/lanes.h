@@ -43,6 +43,9 @@ typedef struct {
     int64_t first;                                      // row 0 of the answers is row first of the rows
     int32_t single;                                     // answers are float32
 
+    int32_t gumbel; // derivatives of shapes that are smoothed by Gumbel noise
+    double epsilon; // its length, 0 for the default
+
     // Derivatives, of rows of the answers: float64, or float32 if single_out.
     int32_t single_out;
     void *d_value;                              // [N,12]
@@ -57,7 +60,7 @@ typedef struct {
 #define LN_BLOCK 256
 
 // Codes of package batch.
-enum { LN_PENETRATING = 2, LN_ANSWERED = 1, LN_SMOOTH = 1, LN_UNIQUE = 2 };
+enum { LN_PENETRATING = 2, LN_ANSWERED = 1, LN_SMOOTH = 1, LN_UNIQUE = 2, LN_SMOOTHED = 5 };
 
 // A kernel answers rows [lo, hi) of the answers, at most LN_BLOCK, but those that it lists in left, in any order, and
 // counts. The derivatives of these hold anything.

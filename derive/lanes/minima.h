@@ -45,14 +45,6 @@ INLINE vm along_axes(const pair *p, const linear *s, const side *of, int class) 
     return found;
 }
 
-// hull_point returns the support value of a hull, and the point.
-INLINE double hull_point(const ln_call *c, const ln_shape *s, const double d[3], double point[3]) {
-    double top = hull_support(c, s, d), v[LN_CORNERS][3];
-    int n = candidates(c, s, d, top - 0x1p-50 * s->extent, v);
-    for (int k = 0; k < 3; k++) point[k] = n > 0 ? v[0][k] : 0;
-    return n > 0 ? top : FAR;
-}
-
 // The number of points that face_minimum keeps.
 #define KNOWN 4
 
@@ -87,7 +79,7 @@ static int face_minimum(const pair *p, const linear *s, int i, const side *of, c
                 v3 dl = rotate_back(other->r, d);
                 const double one[3] = {dl.x[i], dl.y[i], dl.z[i]};
                 double *to = points[oldest], at[3];
-                h = hull_point(c, other->shape[i], one, at) + other->radius[i];
+                h = hull_vertex(c, other->shape[i], one, at) + other->radius[i];
                 v3 point = {all(at[0]), all(at[1]), all(at[2])};
                 point = rotate_back(of->r, sub3(add3(rotate(other->r, point), other->position), of->position));
                 oldest = (oldest + 1) % KNOWN;
