@@ -31,7 +31,7 @@ LOCK: Final = "_driver.lock"
 _UPLOAD: Final = "_uploading-"
 # Bytes at each end of a file that its identity covers, besides its size and its time of change.
 _ENDS: Final = 1 << 20
-_BLOCK: Final = 1 << 22
+_BLOCK: Final = 1 << 24
 
 
 def place(name: str | os.PathLike[str], filesystem: Any = None) -> Local | Remote:
