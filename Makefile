@@ -11,9 +11,9 @@ RACE       := . ./batch ./dispatch ./engine/internal/vk ./verify
 RACE_TESTS := ^(TestConcurrentCalls|TestSameBitsForAnyWorkersAndChunks|TestHeldShared|TestLibraries|TestCancel|TestInterrupt)$$
 
 # The checks of make test, which do not depend on one another. JOBS of them run at a time: unit takes half of the
-# time, mostly on one core, and the others run beside it, one at a time. Those that need no kernels are first: unit
-# compiles the kernels meanwhile.
-CHECKS := unit nocgo generated fuzz lint race python
+# time, and the others run beside it, one at a time. Those that need no kernels are first: unit compiles the kernels
+# meanwhile. The last ones are those that keep both cores busy alone.
+CHECKS := unit nocgo generated fuzz python race lint
 JOBS   ?= 2
 SYNC   := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 

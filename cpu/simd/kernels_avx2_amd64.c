@@ -1,4 +1,4 @@
-// go:build cgo
+//go:build !race
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma,popcnt,bmi"))), apply_to = function)
@@ -6,6 +6,7 @@
 #pragma GCC target("avx2,fma,popcnt,bmi")
 #endif
 
+#include "passes.h"
 #include "api.h"
 #include "cull_api.h"
 #define ISA "isa_avx2.h"

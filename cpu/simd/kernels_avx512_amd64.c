@@ -1,4 +1,4 @@
-// go:build cgo
+//go:build !race
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt,bmi"))), \
@@ -7,6 +7,7 @@
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt,bmi")
 #endif
 
+#include "passes.h"
 #include "api.h"
 #include "cull_api.h"
 #define ISA "isa_avx512.h"

@@ -1,5 +1,6 @@
-// go:build cgo
+//go:build !race
 
+#include "passes.h"
 #include "api.h"
 #include "cull_api.h"
 #define ISA "isa_neon.h"

@@ -3,7 +3,7 @@
 package simd
 
 /*
-// The race detector does not see C: builds with it compile the kernels in a third of the time.
+// The race detector does not see C: builds with it compile the portable variant alone, in a third of its time.
 #cgo CFLAGS: -g1 -std=c11 -Wall
 // So do those with the tag quickkernels, for tests of what calls them. The answers have the same bits.
 #cgo !race,!quickkernels CFLAGS: -O3
