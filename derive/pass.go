@@ -151,7 +151,8 @@ type worker struct {
 	row    batch.Row
 	r      Row
 	d      Derivative
-	kernel *lanes.Solver
+	kernel *lanes.Solver // closed with the goroutine
+	parts  *partRows
 
 	// Of rollouts: the places of both bodies in their world, and the positions of the parts from those of the bodies.
 	places [2]int32

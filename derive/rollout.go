@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"clearance/batch"
+	"clearance/derive/lanes"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -46,37 +47,133 @@ func (p *Pass) RolloutVJP(ctx context.Context, r *Rollout, cotangents, gradients
 			"[N,%d], and [W,M,%d]", len(cotangents), len(gradients), rows.answers.N, w, m, AnswerWidth, BodyWidth)
 	}
 	clear(gradients)
-	one := func(k *worker, world int) {
-		to := gradients[BodyWidth*m*world : BodyWidth*m*(world+1)]
-		lo, hi := r.rowsOf(world)
-		for i := lo; i < hi; i++ {
-			var c Cotangent
-			if width == 1 {
-				c.Value = cotangents[i]
-			} else {
-				c = cotangentOf((*[AnswerWidth]float64)(cotangents[AnswerWidth*i:]))
+	if table := p.table(rows); table != nil && width == AnswerWidth {
+		return p.inBlocks(ctx, w, worldBlock, func(k *worker, lo, hi int) {
+			if k.parts == nil {
+				k.parts = newPartRows(p, r, rows, cotangents, table)
 			}
-			if c == (Cotangent{}) || !r.read(k, rows, world, i) {
-				continue
-			}
-			var g Twists
-			if width == 1 {
-				g = k.reportedValue()
-				for j := range g {
-					g[j] *= c.Value
-				}
-			} else {
-				d := k.w.Of(&k.r, &p.Options, p.FirstRow+uint64(i))
-				g = d.VJP(&c)
-			}
-			k.addTo(to, &g)
-		}
+			k.kernel = k.parts.kernel
+			k.parts.run(ctx, k, lo, hi, gradients)
+		})
 	}
 	return p.inBlocks(ctx, w, worldBlock, func(k *worker, lo, hi int) {
 		for world := lo; world < hi && ctx.Err() == nil; world++ {
-			one(k, world)
+			to := gradients[BodyWidth*m*world : BodyWidth*m*(world+1)]
+			first, last := r.rowsOf(world)
+			for i := first; i < last; i++ {
+				if g, ok := p.gradientOf(k, r, rows, world, i, cotangents[width*i:width*(i+1)]); ok {
+					k.addTo(to, &g)
+				}
+			}
 		}
 	})
+}
+
+// gradientOf is the gradient of row i with respect to the poses of its parts; ok is false if it has none.
+func (p *Pass) gradientOf(k *worker, r *Rollout, rows *rows, world, i int, cotangent []float64) (g Twists, ok bool) {
+	var c Cotangent
+	if len(cotangent) == 1 {
+		c.Value = cotangent[0]
+	} else {
+		c = cotangentOf((*[AnswerWidth]float64)(cotangent))
+	}
+	if c == (Cotangent{}) || !r.read(k, rows, world, i) {
+		return g, false
+	}
+	if len(cotangent) == 1 {
+		g = k.reportedValue()
+		for j := range g {
+			g[j] *= c.Value
+		}
+		return g, true
+	}
+	d := k.w.Of(&k.r, &p.Options, p.FirstRow+uint64(i))
+	return d.VJP(&c), true
+}
+
+// partRows are the rows of a rollout as pairs of parts, which the kernel takes by blocks. It belongs to one goroutine.
+type partRows struct {
+	p          *Pass
+	r          *Rollout
+	rows       *rows
+	cotangents []float64
+	kernel     *lanes.Solver
+	gradients  []float64 // of a block
+	reader     *worker
+
+	first  int // row of the block
+	world  int // of the row that was read last
+	places [lanes.Block][2]int32
+	arms   [lanes.Block][2]r3.Vec
+	has    [lanes.Block]bool // rows with a gradient
+}
+
+func newPartRows(p *Pass, r *Rollout, rows *rows, cotangents []float64, table *lanes.Table) *partRows {
+	x := &partRows{p: p, r: r, rows: rows, cotangents: cotangents,
+		gradients: make([]float64, TwistWidth*lanes.Block), reader: new(worker)}
+	job := *rows.job
+	job.Input = x
+	x.kernel = lanes.NewSolver(table, &lanes.Call{Job: &job, Answers: rows.answers, Variant: p.variant,
+		Gumbel: p.Mode == Gumbel, Epsilon: p.Epsilon, Cotangents: cotangents, Gradients: x.gradients,
+		OfBlock: true})
+	return x
+}
+
+// Len returns the number of rows.
+func (x *partRows) Len() int { return x.rows.answers.N }
+
+// Row reads the parts of a row, in rising order of the rows of a block. A row that has none gets an index that the
+// kernel declines.
+func (x *partRows) Row(i int, row *batch.Row) {
+	x.advance(i)
+	k, at := x.reader, i-x.first
+	x.has[at] = x.r.parts(k, x.rows, x.world, i)
+	if !x.has[at] {
+		*row = batch.Row{ShapeA: -1, ShapeB: -1}
+		return
+	}
+	*row, x.places[at], x.arms[at] = k.row, k.places, k.arms
+}
+
+// advance moves to the world of row i.
+func (x *partRows) advance(i int) {
+	for {
+		if _, end := x.r.rowsOf(x.world); i < end {
+			return
+		}
+		x.world++
+	}
+}
+
+// run adds up the gradients of worlds [lo, hi), row by row.
+func (x *partRows) run(ctx context.Context, k *worker, lo, hi int, gradients []float64) {
+	m := x.r.Worlds.BodiesPerWorld()
+	begin, _ := x.r.rowsOf(lo)
+	_, end := x.r.rowsOf(hi - 1)
+	at := lo
+	for x.first = begin; x.first < end && ctx.Err() == nil; x.first += lanes.Block {
+		last := min(x.first+lanes.Block, end)
+		x.world = at
+		left := x.kernel.Run(x.first, last)
+		for _, i := range left {
+			x.world = at
+			x.advance(int(i))
+			g, ok := x.p.gradientOf(k, x.r, x.rows, x.world, int(i),
+				x.cotangents[AnswerWidth*int(i):AnswerWidth*int(i+1)])
+			x.has[int(i)-x.first] = ok
+			copy(x.gradients[TwistWidth*(int(i)-x.first):], g[:])
+		}
+		x.world = at
+		for i := x.first; i < last; i++ {
+			x.advance(i)
+			if j := i - x.first; x.has[j] {
+				k.places, k.arms = x.places[j], x.arms[j]
+				to := gradients[BodyWidth*m*x.world : BodyWidth*m*(x.world+1)]
+				k.addTo(to, (*Twists)(x.gradients[TwistWidth*j:]))
+			}
+		}
+		at = x.world
+	}
 }
 
 // worldBlock is the number of worlds that a goroutine takes at a time.
@@ -145,6 +242,15 @@ func (r *Rollout) places(world, i int) (a, b int32, ok bool) {
 
 // read takes row i with its parts and its answer; false if it has none.
 func (r *Rollout) read(k *worker, rows *rows, world, i int) bool {
+	if !r.parts(k, rows, world, i) {
+		return false
+	}
+	k.take(rows, i)
+	return k.r.usable()
+}
+
+// parts takes the parts of row i; false if it has no answer.
+func (r *Rollout) parts(k *worker, rows *rows, world, i int) bool {
 	out := rows.answers
 	if batch.Status(out.Status()[i]) > batch.Penetrating {
 		return false
@@ -165,10 +271,9 @@ func (r *Rollout) read(k *worker, rows *rows, world, i int) bool {
 	if rows.job.Library.CheckRow(i, &k.row) != nil {
 		return false
 	}
-	k.take(rows, i)
 	k.places = [2]int32{a, b}
 	k.arms = [2]r3.Vec{r3.Sub(k.row.PoseA.Position, poseA.Position), r3.Sub(k.row.PoseB.Position, poseB.Position)}
-	return k.r.usable()
+	return true
 }
 
 // addTo adds the gradient of a row, which is about the positions of the parts, to those of the bodies of its world. A

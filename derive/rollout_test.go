@@ -111,6 +111,7 @@ func TestRolloutVJP(t *testing.T) {
 			t.Errorf("%s: polished gradients differ by %g, %d are zero", name, far, zero)
 		}
 		checkWorlds(t, name, &w, r.Results, answer, weights, again)
+		checkRolloutKernel(t, name, r, rng)
 		// Rows without an answer have no gradient.
 		for i := range n {
 			r.Results.Status()[i] = uint8(batch.Undecided)
@@ -121,6 +122,35 @@ func TestRolloutVJP(t *testing.T) {
 		if slices.ContainsFunc(got, func(v float64) bool { return v != 0 }) {
 			t.Errorf("%s: undecided rows have gradients", name)
 		}
+	}
+}
+
+// checkRolloutKernel compares gradients of all columns by the kernel with those in Go, and their bits with any number
+// of goroutines.
+func checkRolloutKernel(t *testing.T, name string, r *Rollout, rng *rand.Rand) {
+	t.Helper()
+	n := BodyWidth * r.Worlds.BodiesPerWorld() * r.Worlds.Count()
+	cotangents := make([]float64, AnswerWidth*r.Results.N)
+	for i := range cotangents {
+		cotangents[i] = rng.NormFloat64()
+	}
+	var got [3][]float64
+	for k, p := range []Pass{{variant: "off"}, {Workers: 1}, {Workers: 3}} {
+		got[k] = make([]float64, n)
+		if err := p.RolloutVJP(context.Background(), r, cotangents, got[k]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(got[1], got[2]) {
+		t.Errorf("%s: the kernel has other bits with 3 goroutines", name)
+	}
+	largest, far := 1.0, 0.0
+	for i, v := range got[0] {
+		largest = max(largest, math.Abs(v))
+		far = max(far, math.Abs(v-got[1][i]))
+	}
+	if !(far <= 1e-10*largest) {
+		t.Errorf("%s: gradients of the kernel differ by %g from those in Go, the largest is %g", name, far, largest)
 	}
 }
 

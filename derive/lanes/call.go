@@ -23,6 +23,9 @@ type Call struct {
 	Out                   *batch.Results // columns of derivatives
 	Cotangents, Gradients []float64      // [N,10], [N,12]: cotangents times the Jacobians
 	Twists, Tangents      []float64      // [N,12], [N,10]: the Jacobians times twists
+
+	// OfBlock says that Gradients are those of the rows of a [Solver.Run] alone, [Block,12], each Run from row 0 on.
+	OfBlock bool
 }
 
 // Serves reports whether the kernel supports a job: it has signed distances alone.

@@ -140,8 +140,10 @@ INLINE void vector_jacobian(const ln_call *c, const int64_t row[W], const linear
     v2 gb = add2(transposed2(r->b, n), add2(transposed2(r->ab, a), form2(r->bb, b)));
     v3 force = axpy3(gather(from, row, 10, 0), s->n, combine(u.x, s->e0, u.y, s->e1));
     v3 on_a = sub3(wa, force), on_b = add3(wb, force);
+    int64_t to[W];
+    for (int i = 0; i < W; i++) to[i] = row[i] - c->gradient_first;
     // n × e0 = e1 and n × e1 = -e0.
-    twelve(c->gradients, 0, row, on_a, add3(cross3(x->a, on_a), combine(ga.x, s->e1, -ga.y, s->e0)), on_b,
+    twelve(c->gradients, 0, to, on_a, add3(cross3(x->a, on_a), combine(ga.x, s->e1, -ga.y, s->e0)), on_b,
            add3(cross3(x->b, on_b), combine(gb.x, s->e1, -gb.y, s->e0)));
 }
 

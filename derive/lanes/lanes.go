@@ -58,6 +58,8 @@ type Solver struct {
 	input batch.Input  // rows that are copied block by block, nil if the kernel reads the columns of pairs
 	pairs *batch.Pairs // of a block
 	first int
+
+	ofBlock bool
 }
 
 // NewSolver returns a solver of a call, whose job [Serves] must have accepted.
@@ -65,7 +67,7 @@ func NewSolver(t *Table, call *Call) *Solver {
 	if C.LN_BLOCK != Block {
 		panic("lanes: blocks of other lengths")
 	}
-	s := &Solver{c: new(C.ln_call), kernel: chosen.kernel, first: call.First}
+	s := &Solver{c: new(C.ln_call), kernel: chosen.kernel, first: call.First, ofBlock: call.OfBlock}
 	if call.Variant != "" {
 		s.kernel = variants[slices.Index(Variants(), call.Variant)].kernel
 	}
@@ -132,6 +134,9 @@ func (s *Solver) Run(lo, hi int) []int32 {
 			s.pairs.SetRow(i-lo, &row)
 		}
 		s.c.first = C.int64_t(-lo)
+	}
+	if s.ofBlock {
+		s.c.gradient_first = C.int64_t(lo)
 	}
 	n := C.ln_call_kernel(s.kernel, s.c, C.int64_t(lo), C.int64_t(hi), (*C.int32_t)(&s.left[0]))
 	return s.left[:n]

@@ -53,6 +53,7 @@ typedef struct {
     void *curvature;                            // [N,6]
     uint8_t *smoothness;                        // [N]
     const double *cotangents, *twists;          // [N,10], [N,12]
+    int64_t gradient_first;                     // row 0 of gradients is this row of the answers
     double *gradients, *tangents;               // [N,12], [N,10]
 } ln_call;
 
