@@ -22,7 +22,7 @@ import (
 type options struct {
 	files                    view.Files
 	row, world               int
-	scene                    string
+	scene, description       string
 	seed                     uint64
 	width, height, samples   int
 	backend, screenshot      string
@@ -75,9 +75,14 @@ func parse(args []string) (*options, error) {
 	if n, err := fmt.Sscanf(*size+"\n", "%dx%d\n", &o.width, &o.height); n != 2 || err != nil {
 		return nil, fmt.Errorf("--size %q: want two numbers of pixels, as 1280x800", *size)
 	}
+	o.description = fs.Arg(0)
+	given := o.scene + o.files.Shapes
 	switch {
-	case fs.NArg() > 0:
-		return nil, fmt.Errorf("%q is no flag", fs.Arg(0))
+	case fs.NArg() > 1:
+		return nil, fmt.Errorf("%q is no flag", fs.Arg(1))
+	case fs.NArg() == 1 && given != "":
+		return nil, fmt.Errorf("the scene description %q has shapes and rows of its own: leave out other input",
+			fs.Arg(0))
 	case o.width < 64 || o.height < 64 || o.width > 8192 || o.height > 8192:
 		return nil, fmt.Errorf("a window of %d by %d pixels, want 64 to 8192", o.width, o.height)
 	case o.frames < 1:

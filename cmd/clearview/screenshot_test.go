@@ -438,7 +438,8 @@ func TestFlags(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--frames 0", "--frames 0"},
 		{"--size 1x800", "a window of 1 by 800"}, {"--size 12", "--size"},
-		{"--size 640x480x3", "--size"}, {"x", `"x" is no flag`},
+		{"--size 640x480x3", "--size"}, {"x y", `"y" is no flag`},
+		{"x --shapes s", `description "x"`},
 		{"--no-such-flag", "no-such-flag"}, {"--speed 0", "--speed 0"},
 	} {
 		if _, err := parse(strings.Fields(c.args)); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"clearance"
@@ -31,6 +32,9 @@ func start(o *options) (a *view.App, end func() error, err error) {
 	}
 	live := view.NewLive(h, d, rollout.Options{Options: batch.Options{MaxIterations: o.maxIterations,
 		Tolerance: o.tolerance}})
+	if o.description != "" {
+		live = nil
+	}
 	a = view.New(d, live, o.files.First, o.width, o.height)
 	a.Speed = o.speed
 	if err := a.Seek(o.time); err != nil {
@@ -38,15 +42,18 @@ func start(o *options) (a *view.App, end func() error, err error) {
 	}
 	a.Playing = o.play
 	return a, func() error {
-		if err := live.Close(); err != nil {
-			return err
+		if live == nil {
+			return h.Close()
 		}
-		return h.Close()
+		return errors.Join(live.Close(), h.Close())
 	}, nil
 }
 
 // document opens files or makes a scene.
 func document(o *options, h *clearance.Handle) (*view.Document, error) {
+	if o.description != "" {
+		return view.OpenScene(o.description)
+	}
 	if o.scene != "" {
 		scene, state, err := scenes.Simulation(o.scene, o.files.Count, o.seed)
 		if err != nil {

@@ -241,6 +241,13 @@ func instance(m geom.Mat3, at r3.Vec, scale float64, c Color) (i Instance) {
 func (a *App) contacts(p *Pass, camera *Camera) {
 	for i := range a.Answers {
 		x := &a.Answers[i]
+		if told := a.told(x); told != nil && (i == a.Pair || a.View != PairView) {
+			for _, c := range told.contacts {
+				at := r3.Sub(c.at, camera.Target)
+				p.line(at, r3.Add(at, r3.Scale(camera.Distance/20, c.normal)), colorStep)
+				p.Points = append(p.Points, Point{float3(at), 8, Contact.Color()})
+			}
+		}
 		if !x.Points || i != a.Pair && (a.View == PairView || x.Class != Contact) {
 			continue
 		}

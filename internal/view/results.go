@@ -14,10 +14,11 @@ type Results struct {
 	rollout *batch.RolloutResults
 	sweep   *batch.SweepResults
 	worlds  *batch.Worlds
-	pairs   bool // one row per cell
-	first   int  // world of the results that cell 0 is
-	number  int  // of row 0, as people name it
-	factor  bool // whether the column distance has growth factors
+	pairs   bool    // one row per cell
+	first   int     // world of the results that cell 0 is
+	number  int     // of row 0, as people name it
+	factor  bool    // whether the column distance has growth factors
+	about   []about // [N] of scene descriptions, else nil
 }
 
 // An Answer is what is known of a pair of bodies of a cell.
@@ -31,6 +32,7 @@ type Answer struct {
 	// least distance known.
 	Distance, Gap float64
 
+	index  int  // in its results
 	Factor bool // whether the distance is a growth factor
 
 	Points             bool // whether the three below are known
@@ -101,6 +103,9 @@ func (r *Results) places(cell, row int) (a, b int32) {
 
 // class is that of a row, of motions at a time: a contact is one from the time on before which there is none.
 func (r *Results) class(row int, t float64) Class {
+	if r.about != nil && t < r.about[row].from {
+		return Clear
+	}
 	if r.sweep == nil {
 		return ClassOf(batch.Status(r.rollout.Status()[row]))
 	}
@@ -144,8 +149,8 @@ func (r *Results) Classes(cell int, t float64, places []Class) {
 // Answer returns what is known of a row of a cell at a time.
 func (r *Results) Answer(cell, row int, t float64) Answer {
 	nan := math.NaN()
-	a := Answer{Row: int64(r.number + row), Class: r.class(row, t), Distance: nan, Gap: math.Inf(1), Iterations: -1,
-		PartA: -1, PartB: -1, T0: nan, T1: nan}
+	a := Answer{Row: int64(r.number + row), index: row, Class: r.class(row, t), Distance: nan, Gap: math.Inf(1),
+		Iterations: -1, PartA: -1, PartB: -1, T0: nan, T1: nan}
 	a.A, a.B = r.places(cell, row)
 	if s := r.sweep; s != nil {
 		a.Status = batch.SweepState(s.State[row]).String()
@@ -156,6 +161,9 @@ func (r *Results) Answer(cell, row int, t float64) Answer {
 	o := r.rollout
 	a.Factor = r.factor
 	a.Status = batch.Status(o.Status()[row]).String()
+	if r.about != nil {
+		a.Row, a.Status = r.about[row].number, r.about[row].status
+	}
 	if o.PartA != nil {
 		a.PartA, a.PartB = o.PartA[row], o.PartB[row]
 	}

@@ -65,12 +65,22 @@ func (a *App) findSteps() {
 	if x == nil || x.A < 0 || x.B < 0 {
 		return
 	}
+	told := a.told(x)
 	shapeA, poseA, okA := a.partOf(x.A, x.PartA)
 	shapeB, poseB, okB := a.partOf(x.B, x.PartB)
 	if !okA || !okB {
 		return
 	}
 	lib := a.Doc.Bodies.Library()
+	if told != nil { // by a description, whose shapes are hulls of points, so that another trace would not be theirs
+		if told.trace == nil {
+			a.Message = "the description has no trace of this row"
+			return
+		}
+		a.Steps = &Steps{Trace: told.trace, At: len(told.trace.Steps) - 1}
+		a.Steps.Difference, _ = difference(lib.Shape(shapeA), lib.Shape(shapeB), poseA, poseB)
+		return
+	}
 	pairs := batch.NewPairs(1)
 	pairs.SetRow(0, &batch.Row{ShapeA: shapeA, ShapeB: shapeB, PoseA: poseA, PoseB: poseB})
 	trace, err := rowtrace.Of(&batch.Job{Library: lib, Input: pairs,
@@ -86,6 +96,14 @@ func (a *App) findSteps() {
 	if a.Steps.Difference, err = difference(lib.Shape(shapeA), lib.Shape(shapeB), poseA, poseB); err != nil {
 		a.Message = err.Error()
 	}
+}
+
+// told is what a description says of an answer, nil without a description.
+func (a *App) told(x *Answer) *about {
+	if r := a.Doc.Results; r != nil && r.about != nil && a.Stored {
+		return &r.about[x.index]
+	}
+	return nil
 }
 
 func vec(x [3]float64) r3.Vec { return r3.Vec{X: x[0], Y: x[1], Z: x[2]} }
