@@ -246,8 +246,9 @@ func (s *Simulation) assemble(worker *stepWorker, w int) {
 		}
 		p := &s.pairs[row.pair]
 		n, a, b := s.results.Normal().F64, s.results.WitnessA().F64, s.results.WitnessB().F64
-		query := Pair{A: s.features[p.shapeA], B: s.features[p.shapeB],
-			PoseA: s.partPose(w, p.a, p.partA), PoseB: s.partPose(w, p.b, p.partB),
+		var poses batch.Row
+		s.query.Row(i, &poses)
+		query := Pair{A: s.features[p.shapeA], B: s.features[p.shapeB], PoseA: poses.PoseA, PoseB: poses.PoseB,
 			Normal: vecOf(n[3*i:]), Distance: distance, Gap: gap, WitnessA: vecOf(a[3*i:]), WitnessB: vecOf(b[3*i:]),
 			MaxGap: row.maxGap}
 		worker.workspace.Build(&query, &worker.manifold)
@@ -281,7 +282,7 @@ func (s *Simulation) addContact(w int, pair int32, frame *[3]r3.Vec, point *Poin
 	putVec(problem.ArmA[3*c:], armA)
 	putVec(problem.ArmB[3*c:], armB)
 	problem.Friction[c] = p.friction
-	approach := r3.Dot(frame[2], r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, armB)),
+	approach := dotVec(frame[2], r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, armB)),
 		r3.Add(a.velocity, r3.Cross(a.spin, armA))))
 	problem.Target[c] = s.target(point.Gap, approach, p)
 	s.ids[c], s.at[c] = contactID{pair, point.ID}, point.Position
@@ -393,7 +394,9 @@ func (s *Simulation) advance(k, b int) {
 		spin = inverse.mul(l)
 	}
 	rotation = quat.Mul(exponential(r3.Scale(dt, spin)), rotation)
-	rotation = quat.Scale(1/quat.Abs(rotation), rotation)
+	norm := math.Sqrt(rotation.Real*rotation.Real + rotation.Imag*rotation.Imag + rotation.Jmag*rotation.Jmag +
+		rotation.Kmag*rotation.Kmag)
+	rotation = quat.Scale(1/norm, rotation)
 	putVec(st.Velocity[3*k:], velocity)
 	m := geom.Pose{Rotation: rotation}.Matrix()
 	center := addScaled(body.center, dt, velocity)
@@ -404,12 +407,17 @@ func (s *Simulation) advance(k, b int) {
 
 // exponential is the quaternion of the rotation by |v| radians about v.
 func exponential(v r3.Vec) quat.Number {
-	half := 0.5 * math.Sqrt(r3.Norm2(v))
-	k := 0.5
-	if half > 1e-8 { // below, sin(half)/half is 1 to rounding
-		k = 0.5 * math.Sin(half) / half
+	square := 0.25 * dotVec(v, v) // of the half angle
+	var sinc, cos float64
+	if square < 1e-3 { // the next terms are below 1e-21
+		sinc = 1 - square/6*(1-square/20*(1-square/42*(1-square/72)))
+		cos = 1 - square/2*(1-square/12*(1-square/30*(1-square/56)))
+	} else {
+		half := math.Sqrt(square)
+		sinc, cos = math.Sin(half)/half, math.Cos(half)
 	}
-	return quat.Number{Real: math.Cos(half), Imag: k * v.X, Jmag: k * v.Y, Kmag: k * v.Z}
+	k := 0.5 * sinc
+	return quat.Number{Real: cos, Imag: k * v.X, Jmag: k * v.Y, Kmag: k * v.Z}
 }
 
 // pointVelocity is the velocity after the step of the point of a body at an arm.

@@ -61,7 +61,8 @@ func (s *worldSolver) load(p *Problem, w int) {
 	for i := range s.rows {
 		k := w*p.Contacts + i
 		r := &s.rows[i]
-		*r = row{a: body(p.BodyA[k]), b: body(p.BodyB[k]), mu: p.Friction[k]}
+		r.a, r.b, r.mu = body(p.BodyA[k]), body(p.BodyB[k]), p.Friction[k]
+		r.ra, r.rb, r.bias, r.rT, r.rN = r3.Vec{}, r3.Vec{}, 0, 0, 0 // prepare sets the rest
 		if r.a < p.Bodies {
 			r.ra = vecOf(p.ArmA[3*k:])
 		}
