@@ -85,10 +85,9 @@ var layers = map[string][]string{
 	"cmd/clearview":  {anything},
 	"cmd/genlayout":  {"batch", "geom", "internal/layout"},
 	"cmd/gpucost":    {"batch", "bench/folder", "dataset/generate", "engine", "shaders"},
-	"cmd/libclearance": {".", "batch", "contact", "cpu", "dataset", "dataset/stream", "derive", "dispatch", "engine",
-		"geom", "geom/mesh", "internal/kinematics", "internal/memory", "internal/rowtrace", "internal/score",
-		"rollout",
-		"rollout/sweep"},
+	"cmd/libclearance": {".", "batch", "contact", "cpu", "dataset", "dataset/stream", "derive", "dispatch",
+		"engine", "geom", "geom/hull", "geom/mesh", "internal/kinematics", "internal/memory",
+		"internal/rowtrace", "internal/score", "rollout", "rollout/sweep"},
 	"tests": {anything}, // and the packages below it
 }
 

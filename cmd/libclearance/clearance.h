@@ -376,6 +376,12 @@ int32_t clearance_library_support(clearance_library library, int64_t index, int6
 // clearance_library_center writes the point about which growth distances scale a shape, in its own frame: 3 numbers.
 int32_t clearance_library_center(clearance_library library, int64_t index, double *center, clearance_error *error);
 
+// clearance_hull finds the convex hull of points [count,3]: its triangles [F,3], indices of points, counter-clockwise
+// seen from outside, go to triangles if capacity of them suffice. *needed is F: 0 of points on a line, twice those of a
+// polygon if all are in a plane.
+int32_t clearance_hull(clearance_reals *points, int64_t count, int32_t *triangles, int64_t capacity, int64_t *needed,
+                       clearance_error *error);
+
 // clearance_library_free gives a handle back. Calls in progress are not disturbed.
 int32_t clearance_library_free(clearance_library library, clearance_error *error);
 

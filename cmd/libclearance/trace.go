@@ -7,7 +7,10 @@ import (
 	"encoding/json"
 
 	"clearance/batch"
+	"clearance/geom/hull"
 	"clearance/internal/rowtrace"
+
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
 //export clearance_trace
@@ -59,6 +62,38 @@ func clearance_library_center(library C.clearance_library, index C.int64_t, cent
 		}
 		c := l.GrowthCenter(int32(index))
 		to[0], to[1], to[2] = c.X, c.Y, c.Z
+		return nil
+	}())
+}
+
+//export clearance_hull
+func clearance_hull(points *C.clearance_reals, count C.int64_t, triangles *C.int32_t, capacity C.int64_t,
+	needed *C.int64_t, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		if count < 0 || count > hull.MaxPoints || needed == nil {
+			return argument("a hull of %d points, want at most %d, and a place for the number of triangles",
+				int64(count), hull.MaxPoints)
+		}
+		x := array[float64](points, 3*int(count))
+		list := make([]r3.Vec, len(x)/3)
+		for i := range list {
+			list[i] = r3.Vec{X: x[3*i], Y: x[3*i+1], Z: x[3*i+2]}
+		}
+		h, err := hull.Build(list)
+		if err != nil {
+			return failure{codeArgument, err}
+		}
+		*needed = C.int64_t(len(h.Facets))
+		if int64(capacity) < int64(len(h.Facets)) {
+			return nil
+		}
+		to := array[int32](triangles, 3*len(h.Facets))
+		for i, f := range h.Facets {
+			if len(to) > 0 {
+				to[3*i], to[3*i+1], to[3*i+2] = h.Index[f[0]], h.Index[f[1]], h.Index[f[2]]
+			}
+		}
 		return nil
 	}())
 }

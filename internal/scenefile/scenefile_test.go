@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -148,6 +149,24 @@ func TestCheck(t *testing.T) {
 		if _, err := Read(strings.NewReader(text)); err == nil {
 			t.Errorf("%s was read", text)
 		}
+	}
+}
+
+// TestPythonWritesIt: what clearance.show of Python writes is a valid document. python/tests/test_viewers.py compares
+// the file, five pairs with contacts and a trace, with what it writes now.
+func TestPythonWritesIt(t *testing.T) {
+	file, err := os.Open("testdata/python.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	d, err := Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Rows.Count != 5 || len(d.Traces) != 1 || len(d.Rows.ContactGap) == 0 || len(d.Shapes) != 4 {
+		t.Errorf("%d rows, %d traces, %d contacts, %d shapes", d.Rows.Count, len(d.Traces), len(d.Rows.ContactGap),
+			len(d.Shapes))
 	}
 }
 

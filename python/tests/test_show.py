@@ -17,7 +17,7 @@ from test_scene import make_scene
 
 import clearance as cl
 from clearance import _describe as doc
-from clearance import _page, _show
+from clearance import _page
 from clearance.__main__ import main
 
 
@@ -198,9 +198,9 @@ def test_sweeps(engine: cl.Engine) -> None:
     assert (free["row"], free["status"], free["distance"]) == (1, "free", float(r.lower[0, 1]))
     assert 1 < free["distance"] <= 1.5 + 1e-9 and abs(r.upper[0, 1] - 1.5) < 1e-6
     assert cl.show(r, scene, poses, quat="wxyz", rows=r.hit).rows == 1
-    half = _show.between(poses[0, 0, 2], poses[0, 1, 2], 0.5)
+    half = doc.between(poses[0, 0, 2], poses[0, 1, 2], 0.5)
     np.testing.assert_allclose(half, [-2, 3, 0, 0.5**0.5, 0, 0, 0.5**0.5])
-    np.testing.assert_allclose(_show.between(poses[0, 1, 2], poses[0, 2, 2], 0.7), [2.8, 3, 0, 0, 0, 0, 1])
+    np.testing.assert_allclose(doc.between(poses[0, 1, 2], poses[0, 2, 2], 0.7), [2.8, 3, 0, 0, 0, 0, 1])
     with pytest.raises(cl.OptionError, match="want show"):
         cl.show(
             r, scene.library, [0], [1], np.zeros((1, 3)), [[1, 0, 0, 0]], np.zeros((1, 3)), [[1, 0, 0, 0]], quat="wxyz"

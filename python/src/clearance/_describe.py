@@ -159,3 +159,14 @@ def world_of(world: int, bodies: Any, times: Any, poses: Array) -> dict[str, Any
         "times": packed(np.asarray(times, np.float64)),
         "poses": packed(known(poses)),
     }
+
+
+def between(first: Array, second: Array, share: float) -> Array:
+    """The pose [7], "wxyz", of a body that moves along a line and rotates about a fixed axis, by the shorter arc."""
+    p, q = (pose[3:] / np.linalg.norm(pose[3:]) for pose in (first, second))
+    if p @ q < 0:
+        q = -q
+    angle = 2 * np.arctan2(np.linalg.norm(q - p), np.linalg.norm(q + p))
+    if angle > 1e-9:
+        p = (np.sin((1 - share) * angle) * p + np.sin(share * angle) * q) / np.sin(angle)
+    return np.concatenate([(1 - share) * first[:3] + share * second[:3], p])

@@ -284,6 +284,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "library_attribute": (_R, [_u64, _i64, _i32, _pointer, _i64, _S(_i64), _S(Error)]),
     "library_support": (_R, [_u64, _i64, _i64, _pointer, _pointer, _S(Error)]),
     "library_center": (_R, [_u64, _i64, _pointer, _S(Error)]),
+    "hull": (_R, [_pointer, _i64, _pointer, _i64, _S(_i64), _S(Error)]),
     "library_free": (_R, [_u64, _S(Error)]),
     "engine_open": (_R, [_S(Options), _S(_u64), _S(Error)]),
     "engine_describe": (_i64, [_u64, _pointer, _i64]),

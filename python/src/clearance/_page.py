@@ -30,6 +30,21 @@ class View:
         text = scene_text(self.scene) if Path(path).suffix == ".json" else self.html
         Path(path).write_text(text, encoding="utf-8")
 
+    def to_rerun(self, recording: Any = None, *, path: str | os.PathLike[str] | None = None) -> Any:
+        """The scene in a recording of Rerun (package rerun-sdk), which is returned: rows on the time line "row", worlds
+        on that of their times, steps of solvers on "step". ``recording`` is one to log into, ``path`` an .rrd file to
+        write."""
+        from ._viewers import to_rerun
+
+        return to_rerun(self.scene, recording, path)
+
+    def to_viser(self, server: Any = None, *, port: int = 8080) -> Any:
+        """The scene on a server of Viser (package viser), which is returned, by default a new one of this machine
+        alone: a slider chooses the row, another one the time."""
+        from ._viewers import to_viser
+
+        return to_viser(self.scene, server, port)
+
     def _repr_html_(self) -> str:
         text = html.escape(self.html, quote=True)
         return f'<iframe style="width:100%;height:600px" srcdoc="{text}"></iframe>'

@@ -433,7 +433,7 @@ class _Moving(_Bodies):
         time = float(self.time[row])
         k = min(int(time), self.poses.shape[1] - 2)
         first, second = self.poses[world, k : k + 2, place]
-        return between(first, second, time - k)
+        return doc.between(first, second, time - k)
 
     def _times(self, chosen: Array, worlds: Array) -> Array | None:
         times: Array = self.time[chosen]
@@ -449,14 +449,3 @@ def _poses(value: Any, quat: str, leading: tuple[int, ...]) -> Array:
     """Poses [*leading, 7] in the order "wxyz"."""
     array = take("poses", value, np.float64, (*leading[1:], 7), leading[0], True)
     return reordered(array, (0, 1, 2, 6, 3, 4, 5)) if quat == "xyzw" else array
-
-
-def between(first: Array, second: Array, share: float) -> Array:
-    """The pose [7], "wxyz", of a body that moves along a line and rotates about a fixed axis, by the shorter arc."""
-    p, q = (pose[3:] / np.linalg.norm(pose[3:]) for pose in (first, second))
-    if p @ q < 0:
-        q = -q
-    angle = 2 * np.arctan2(np.linalg.norm(q - p), np.linalg.norm(q + p))
-    if angle > 1e-9:
-        p = (np.sin((1 - share) * angle) * p + np.sin(share * angle) * q) / np.sin(angle)
-    return np.concatenate([(1 - share) * first[:3] + share * second[:3], p])
