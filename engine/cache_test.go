@@ -99,7 +99,8 @@ func TestCacheFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	none := openAlone(t, Options{NoCache: true})
-	if err := none.Warm(t.Context(), lib); err != nil {
+	direct(t, none, lib, pairs, batch.Options{})
+	if err := none.save(); err != nil { // with which Warm ends
 		t.Error(err)
 	}
 }
