@@ -62,9 +62,14 @@ func (p *Point) predict(r *Report) {
 	}
 }
 
+// leastSamples is the number of samples from which on they divide a figure.
+const leastSamples = 20
+
+func (p *Point) divided() bool { return p.Samples >= leastSamples }
+
 // serial is the CPU time of a row in one goroutine, as far as it is known.
 func (p *Point) serial() float64 {
-	if p.Samples > 0 {
+	if p.divided() {
 		return float64(p.Own + p.Kernel)
 	}
 	return float64(p.Outside)
@@ -88,7 +93,7 @@ func (r *Report) memory(cores int) float64 {
 func (r *Report) Table(w io.Writer) error {
 	var b strings.Builder
 	last := r.Cores[len(r.Cores)-1]
-	divided := len(r.Points) > 0 && r.Points[0].Samples > 0
+	divided := slices.ContainsFunc(r.Points, func(p Point) bool { return p.divided() })
 	fmt.Fprint(&b, "| set | path | ns in workers | ns outside |")
 	if divided {
 		fmt.Fprint(&b, " own | kernel | runtime | samples |")
@@ -105,8 +110,11 @@ func (r *Report) Table(w io.Writer) error {
 	for i := range r.Points {
 		p := &r.Points[i]
 		fmt.Fprintf(&b, "| %s | %s | %.0f | %s |", p.Set, p.Path, float64(p.Inside), digits(p.Outside))
-		if divided {
+		switch {
+		case p.divided():
 			fmt.Fprintf(&b, " %s | %s | %s | %d |", digits(p.Own), digits(p.Kernel), digits(p.Runtime), p.Samples)
+		case divided:
+			fmt.Fprintf(&b, " – | – | – | %d |", p.Samples)
 		}
 		fmt.Fprintf(&b, " %.0f | %.3g |", float64(p.Bytes), 1e3/p.serial())
 		for _, rate := range p.Rates {

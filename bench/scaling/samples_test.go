@@ -51,3 +51,19 @@ func TestSystemCalls(t *testing.T) {
 		}
 	}
 }
+
+// A figure is divided by enough samples, and then the runtime does not count as one goroutine's.
+func TestDivide(t *testing.T) {
+	p := Point{Inside: 100, Outside: 10}
+	p.divide(samples{own: 4, kernel: 2, runtime: 13})
+	if got, want := p.rate(4), 1e9/(100./4+10); math.Abs(got-want) > 1e-6*want {
+		t.Errorf("19 samples: %g rows/s, want %g", got, want)
+	}
+	p.divide(samples{own: 4, kernel: 2, runtime: 14})
+	if p.Own != 2 || p.Kernel != 1 || p.Runtime != 7 {
+		t.Errorf("%g, %g and %g ns, want 2, 1 and 7", p.Own, p.Kernel, p.Runtime)
+	}
+	if got, want := p.rate(4), 1e9/(107./4+3); math.Abs(got-want) > 1e-6*want {
+		t.Errorf("20 samples: %g rows/s, want %g", got, want)
+	}
+}

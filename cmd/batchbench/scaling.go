@@ -44,7 +44,7 @@ predict the rows per second of machines with more cores. It needs Linux.
 	fs.IntVar(&f.Pairs, "pairs", 1<<20, "pairs per call")
 	fs.IntVar(&f.Rounds, "rounds", 3, "calls of each path; the one that uses the least CPU time counts")
 	fs.Uint64Var(&f.Seed, "seed", 1, "seed of the sets")
-	fs.DurationVar(&f.Samples, "samples", 2*time.Second, "CPU time in which each path is sampled, 100 times per "+
+	fs.DurationVar(&f.Samples, "samples", 10*time.Second, "CPU time in which each path is sampled, 100 times per "+
 		"second, to divide what is outside the workers into own code, the kernel and the runtime of Go; 0: not "+
 		"divided")
 	fs.IntSliceVar(&f.Cores, "cores", []int{2, 16, 64, 192}, "cores of the machines that are predicted")

@@ -170,3 +170,18 @@ except KeyboardInterrupt:
 """
     run = run_python(code)
     assert run.stdout == "['w.npz']\n", run.stderr
+
+
+def test_folders(engine: cl.Engine, tmp_path: Path) -> None:
+    """A path with a slash at its end is a folder of parts, which holds what a file does."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    scene, bodies, poses = worlds()
+    for query, given in ((cl.rollout_file, poses[:, 0]), (cl.sweep_file, poses)):
+        path = tmp_path / f"{query.__name__}.parquet"
+        cl.write_worlds(path, scene, given, quat="wxyz", bodies=bodies)
+        file, folder = tmp_path / "results.parquet", f"{tmp_path / query.__name__}/"
+        for out in (file, folder):
+            query(path, out, scene=scene, engine=engine).raise_if_failed()
+        assert [p.name for p in Path(folder).iterdir()] == ["part-00000.parquet"]
+        # As text, in which NaN is equal to NaN.
+        assert str(pq.read_table(folder).to_pydict()) == str(pq.read_table(file).to_pydict())
