@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+
+	"clearance/ref"
 )
 
 // check finds lists that are not of the length of those they stand beside, which the
@@ -64,6 +66,14 @@ func (r *Results) check() error {
 		for i, t := range d.Targets {
 			want(len(t.Quantiles), len(targetStarts), "derivatives, target row %d, quantiles", i)
 		}
+	}
+	if c := r.Contacts; c != nil {
+		solvers := len(ref.ContactSolvers())
+		want(len(c.Pushes), solvers, "contacts, pushes")
+		want(len(c.Towers), solvers, "contacts, towers")
+		want(len(c.Ratios), solvers*len(massRatios), "contacts, ratios")
+		want(len(c.TimeSteps), len(consistent)*len(consistentSteps), "contacts, time_steps")
+		want(len(c.Tolerances), len(consistent)*len(consistentEnds), "contacts, tolerances")
 	}
 	if err != nil {
 		return err

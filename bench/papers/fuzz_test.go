@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"clearance/ref"
 	"clearance/tests/reread"
 )
 
@@ -30,7 +31,16 @@ var papersJSON = `{"pairs": 1, "seconds": {"qp": 1},
 	strings.Repeat(`, {"quantiles": [[1], [2], [3]]}`, len(targetEstimators())-1) + `],
 		"times": [{"method": "t", "collision": [1, 2], "apart": [3, 4]}],
 		"curves": [{"figure": "fig5", "method": "c", "cost": [[1, 2, 3]]}],
-		"errors": [{"method": "e", "epsilon": 1, "samples": 1}]}}`
+		"errors": [{"method": "e", "epsilon": 1, "samples": 1}]},
+	"contacts": {"slides": [{"solver": "ccp-pgs", "curve": [[1, 2, 3]]}],
+		"pushes": [` + times(len(ref.ContactSolvers()), `{"solver": "ncp-pgs", "curve": [[1, 2, 3, 4, 5, 6]]}`) + `],
+		"ratios": [` + times(len(ref.ContactSolvers())*len(massRatios), `{"solver": "ncp-pgs", "ratio": 1}`) + `],
+		"time_steps": [` + times(len(consistent)*len(consistentSteps), `{"solver": "s", "value": 1}`) + `],
+		"tolerances": [` + times(len(consistent)*len(consistentEnds), `{"solver": "s", "value": 1}`) + `],
+		"towers": [` + times(len(ref.ContactSolvers()), `{"solver": "s", "towers": 1}`) + `]}}`
+
+// times is a JSON list of n equal elements, without brackets.
+func times(n int, element string) string { return strings.Repeat(element+", ", n-1) + element }
 
 // broken are parts of papersJSON, what takes their place, and what the error says.
 var broken = []struct{ from, to, want string }{
@@ -50,6 +60,11 @@ var broken = []struct{ from, to, want string }{
 	{`"vertices": [{"n": 10, "method": "IE", "median_us": 1}]`, `"vertices": []`, "growth: a table without rows"},
 	{`"curves": [{"set": "boxes"`, `"curves": [{"set": "/boxes"`, "make no file name"},
 	{`"targets": [`, `"targets": [{}, `, "derivatives, targets"},
+	{`"pushes": [`, `"pushes": [{}, `, "contacts, pushes has"},
+	{`"ratios": [`, `"ratios": [{}, `, "contacts, ratios has"},
+	{`"towers": [`, `"towers": [{}, `, "contacts, towers has"},
+	{`"time_steps": [`, `"time_steps": [{}, `, "contacts, time_steps has"},
+	{`"tolerances": [`, `"tolerances": [{}, `, "contacts, tolerances has"},
 	{`"quantiles": [[1], `, `"quantiles": [`, "derivatives, target row 0, quantiles has 2 values, want 3"},
 	{`"pairs": 1, "seconds": {"qp": 1},`, ``, "no results of 'batchbench papers'"},
 }

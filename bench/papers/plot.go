@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 
 	"clearance/bench/plots"
 
@@ -99,7 +100,7 @@ func (r *Results) figures() []figure {
 	for _, s := range order {
 		out = append(out, *byShape[s])
 	}
-	return append(append(append(out, r.rtrFigures()...), r.growthFigures()...), r.derivativeFigures()...)
+	return slices.Concat(out, r.rtrFigures(), r.growthFigures(), r.derivativeFigures(), r.contactFigures())
 }
 
 // emptyBars is n bars that are not there.

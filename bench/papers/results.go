@@ -38,6 +38,7 @@ type Results struct {
 	RTR          *RTRResults        `json:"rtr,omitempty"`
 	Growth       *GrowthResults     `json:"growth,omitempty"`
 	Derivatives  *DerivativeResults `json:"derivatives,omitempty"`
+	Contacts     *ContactResults    `json:"contacts,omitempty"`
 	Seconds      map[string]float64 `json:"seconds"` // by experiment
 }
 
@@ -108,6 +109,8 @@ var Experiments = []Experiment{
 		growth},
 	{"derivatives", "derivatives by randomised smoothing beside finite differences (AGIMUS2023, Tables I and II, " +
 		"Fig. 5 and 6)", derivatives},
+	{"contacts", "contact models and their solvers on cubes (AGIMUS2023, Contacts, Tables II to IV, Fig. 9 to 12)",
+		contacts},
 }
 
 // Names returns the names of the experiments.
