@@ -15,6 +15,9 @@ import clearance as cl
 
 ROOT = Path(__file__).resolve().parents[2]
 
+# Of 15, Ray's default, workers hardly run where the machine has other work.
+os.environ.setdefault("RAY_worker_niceness", "0")
+
 
 @pytest.fixture(scope="session")
 def engine() -> Any:
