@@ -117,7 +117,7 @@ type passMode struct {
 // BenchmarkPass is the time of one row on one core of a query, of columns of derivatives and of products. They run in
 // turns; of each the least of all rounds counts, and its ratio to the least of the query.
 func BenchmarkPass(b *testing.B) {
-	const n = 4096
+	const n = 1024 // a run is shorter than a time slice
 	rng := rand.New(rand.NewPCG(1, 1))
 	size := r3.Vec{X: 0.5, Y: 0.3, Z: 0.4}
 	for _, c := range []struct {

@@ -12,18 +12,11 @@ INLINE vd exponential(vd x) {
     const double magic = 0x1.8p52; // its sum with k has k in the lowest bits
     vd shifted = x * 0x1.71547652b82fep0 + magic, k = shifted - magic;
     vd r = x - k * 0x1.62e42fefa39efp-1 - k * 0x1.abc9e3b39803fp-56;
-    vd p = all(1.0 / 39916800);
-    p = p * r + 1.0 / 3628800;
-    p = p * r + 1.0 / 362880;
-    p = p * r + 1.0 / 40320;
-    p = p * r + 1.0 / 5040;
-    p = p * r + 1.0 / 720;
-    p = p * r + 1.0 / 120;
-    p = p * r + 1.0 / 24;
-    p = p * r + 1.0 / 6;
-    p = p * r + 0.5;
-    p = p * r + 1;
-    p = p * r + 1;
+    vd r2 = r * r, r4 = r2 * r2, r8 = r4 * r4; // no term depends on the one before
+    vd low = (1 + r) + (0.5 + r * (1.0 / 6)) * r2;
+    vd middle = (1.0 / 24 + r * (1.0 / 120)) + (1.0 / 720 + r * (1.0 / 5040)) * r2;
+    vd high = (1.0 / 40320 + r * (1.0 / 362880)) + (1.0 / 3628800 + r * (1.0 / 39916800)) * r2;
+    vd p = low + middle * r4 + high * r8;
     return (vd)((vm)p + ((vm)shifted << 52));
 }
 
