@@ -31,6 +31,7 @@ for header in xrandr:extensions/Xrandr xcursor:Xcursor/Xcursor xinerama:extensio
 	xxf86vm:extensions/xf86vmode; do
 	need "lib${header%%:*}-dev" "/usr/include/X11/${header#*:}.h"
 done
+need chromium chromium chromium-browser google-chrome # the page of rows is tested in it
 if ((${#missing[@]} == 0)); then
 	exit 0
 fi
