@@ -259,6 +259,11 @@ def test_view_of_files(
     environment = os.environ | {"CLEARANCE_PYTHON": sys.executable}
     subprocess.run([str(batchbench), *words], check=True, env=environment)
     assert (tmp_path / "same.html").read_bytes() == (tmp_path / "rows.html").read_bytes()
+    traced = [*words, "--trace", "3,11", "--method", "gjk"]
+    subprocess.run([str(batchbench), *traced], check=True, env=environment)
+    scene = scene_of(cl.View((tmp_path / "same.html").read_text(), 3))
+    assert scene["rows"]["row"] == [7, 3, 11] and [t["row"] for t in scene["traces"]] == [1, 2]
+    assert all(t["method"] == "gjk" and t["steps"][-1]["solver"] == "answer" for t in scene["traces"])
     rows = contents(page)["rows"]
     assert [r["row"] for r in rows] == [7, 3] and all(len(r["planes"]) == 2 and r["a"] and r["b"] for r in rows)
     for r in rows:
