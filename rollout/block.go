@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"clearance/batch"
+	"clearance/internal/fault"
 )
 
 // blocks answers one block of worlds after the other.
@@ -124,7 +125,8 @@ func (b *Batch) tileWorlds(n int) int {
 }
 
 // block answers worlds lo to hi.
-func (b *Batch) block(ctx context.Context, lo, hi int) error {
+func (b *Batch) block(ctx context.Context, lo, hi int) (err error) {
+	defer fault.Recover(&err)
 	size := b.tileWorlds(hi - lo)
 	n := (hi - lo + size - 1) / size
 	for len(b.tiles) < n {
@@ -140,7 +142,7 @@ func (b *Batch) block(ctx context.Context, lo, hi int) error {
 	b.ctx = ctx
 	defer func() { b.ctx = nil }()
 	b.team.run(n, b.cullTile)
-	err := firstError(tiles)
+	err = firstError(tiles)
 	if err == nil {
 		err = b.join(tiles, lo)
 	}

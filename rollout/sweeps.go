@@ -10,6 +10,7 @@ import (
 
 	"clearance/batch"
 	"clearance/dispatch"
+	"clearance/internal/fault"
 	"clearance/internal/memory"
 	"clearance/rollout/sweep"
 )
@@ -114,7 +115,9 @@ func runSweep(ctx context.Context, d *dispatch.Dispatcher, job *SweepJob, run di
 	if err == nil {
 		s.runner = runners.Get().(*sweep.Runner)
 		err = s.run(ctx)
-		runners.Put(s.runner) // not after a panic
+		if !errors.As(err, new(*fault.Panic)) { // which leaves a runner half written
+			runners.Put(s.runner)
+		}
 	}
 	s.failUnreached()
 	batch.CountCodes(job.Results.State, s.report.States[:])
@@ -236,7 +239,8 @@ func (s *sweeper) countParts() (pairs int64, err error) {
 }
 
 // run compares the bodies of some worlds, and answers the rows that this leaves, in blocks.
-func (s *sweeper) run(ctx context.Context) error {
+func (s *sweeper) run(ctx context.Context) (err error) {
+	defer fault.Recover(&err)
 	step := s.culler.worlds()
 	for world := 0; world < s.motions.Count(); world += step {
 		end := min(world+step, s.motions.Count())

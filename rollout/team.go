@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"clearance/internal/fault"
 	"clearance/internal/meter"
 )
 
@@ -12,9 +13,10 @@ type team struct {
 	starts []func() // of each goroutine but the caller's
 	wg     sync.WaitGroup
 
-	n    int
-	f    func(worker, i int)
-	next atomic.Int64
+	n     int
+	f     func(worker, i int)
+	next  atomic.Int64
+	fault fault.Keeper
 }
 
 func newTeam(workers int) *team {
@@ -28,7 +30,7 @@ func newTeam(workers int) *team {
 	return t
 }
 
-// run runs f(worker, 0) to f(worker, n-1).
+// run runs f(worker, 0) to f(worker, n-1). A panic of f is raised on this goroutine, when no other works on.
 func (t *team) run(n int, f func(worker, i int)) {
 	t.n, t.f = n, f
 	t.next.Store(0)
@@ -36,16 +38,16 @@ func (t *team) run(n int, f func(worker, i int)) {
 		t.wg.Add(1)
 		go start()
 	}
-	defer func() { // also where f panics, so that no goroutine works on for a call that has ended
-		t.wg.Wait()
-		t.f = nil
-	}()
 	t.work(0)
+	t.wg.Wait()
+	t.f = nil
+	t.fault.Raise()
 }
 
 func (t *team) work(worker int) {
 	defer meter.Worker().End()
-	for i := int(t.next.Add(1) - 1); i < t.n; i = int(t.next.Add(1) - 1) {
+	defer t.fault.Keep()
+	for i := int(t.next.Add(1) - 1); i < t.n && !t.fault.Kept(); i = int(t.next.Add(1) - 1) {
 		t.f(worker, i)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"clearance/internal/fault"
 	"clearance/internal/meter"
 )
 
@@ -122,7 +123,7 @@ func (f *Finder) task(i int, most int64) {
 	}
 }
 
-// parallel calls f for 0 to n−1 on the given number of goroutines.
+// parallel calls f for 0 to n−1 on the given number of goroutines. A panic of f is raised on this one.
 func parallel(workers, n int, f func(i int)) {
 	workers = min(workers, n)
 	if workers <= 1 {
@@ -133,10 +134,12 @@ func parallel(workers, n int, f func(i int)) {
 	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
+	var panics fault.Keeper
 	for range workers {
 		wg.Go(func() {
 			defer meter.Worker().End()
-			for {
+			defer panics.Keep()
+			for !panics.Kept() {
 				i := int(next.Add(1)) - 1
 				if i >= n {
 					return
@@ -146,6 +149,7 @@ func parallel(workers, n int, f func(i int)) {
 		})
 	}
 	wg.Wait()
+	panics.Raise()
 }
 
 // collect puts the rows in the order of their boxes.

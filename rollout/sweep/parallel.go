@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"clearance/internal/fault"
 	"clearance/internal/meter"
 )
 
@@ -18,16 +19,24 @@ const (
 // blocksOf is the number of blocks of n rows.
 func blocksOf(n int) int { return (n + blockRows - 1) / blockRows }
 
-// parallel calls f for the blocks of n rows on the goroutines of the options.
+// parallel calls f for the blocks of n rows on the goroutines of the options. A panic of f is raised on this goroutine,
+// when no other works on.
 func (r *Runner) parallel(n int, f func(lo, hi int)) {
 	var next atomic.Int64
+	var panics fault.Keeper
 	work := func() {
-		for lo := int(next.Add(blockRows)) - blockRows; lo < n; lo = int(next.Add(blockRows)) - blockRows {
+		defer panics.Keep()
+		for !panics.Kept() {
+			lo := int(next.Add(blockRows)) - blockRows
+			if lo >= n {
+				return
+			}
 			f(lo, min(lo+blockRows, n))
 		}
 	}
 	if n < minParallel {
 		work()
+		panics.Raise()
 		return
 	}
 	measured := func() {
@@ -40,4 +49,5 @@ func (r *Runner) parallel(n int, f func(lo, hi int)) {
 	}
 	measured()
 	others.Wait()
+	panics.Raise()
 }
