@@ -156,15 +156,19 @@ def test_nothing(engine: cl.Engine) -> None:
 
 @pytest.mark.parametrize("more", [{"reduce": "world"}, {"pairs": "all"}, {"reduce": "world", "pairs": "all"}], ids=str)
 def test_pages(engine: cl.Engine, tmp_path: Path, more: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page names the bodies of each row."""
+    """A page has the bodies of each row, their world, and the time of the contact."""
     scene, bodies, poses = motions()
-    monkeypatch.setattr("clearance._show._script", lambda: "")
+    monkeypatch.setattr("clearance._page.script", lambda: "")
     r = engine.sweep(scene, poses, quat="wxyz", bodies=bodies, **more)
     page = cl.show(r, scene, poses, quat="wxyz")
     assert page.rows == min(100, r.state.size)
     row = int(np.flatnonzero(r.state == cl.CONTACT)[0])
     world = row if "reduce" in more else int(r.world[row])
     pair = scene.pairs[int(r.pair[row])] if "reduce" in more else (int(r.body_a[row]), int(r.body_b[row]))
-    one = cl.show(r, scene, poses, quat="wxyz", rows=[row]).html
-    for place in pair:
-        assert f"world {world}, place {place} at the time" in one
+    document = cl.show(r, scene, poses, quat="wxyz", rows=[row]).scene
+    one = document["rows"]
+    assert one["row"] == [row] and document["worlds"][one["world"][0]]["world"] == world
+    assert (one["place_a"][0], one["place_b"][0]) == pair
+    for place, body in zip(pair, (one["body_a"][0], one["body_b"][0]), strict=True):
+        assert document["bodies"][body]["name"].startswith(f"body {bodies[world, place]}:")
+    assert r.t0[row] <= one["time"][0] <= r.t1[row]
