@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"clearance/batch"
 	"clearance/derive/lanes"
+	"clearance/internal/fault"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -159,6 +159,12 @@ type worker struct {
 	arms   [2]r3.Vec
 }
 
+func (w *worker) close() {
+	if w.kernel != nil {
+		w.kernel.Close()
+	}
+}
+
 // blockRows is the number of rows that a goroutine takes at a time.
 const blockRows = lanes.Block
 
@@ -221,41 +227,13 @@ func (p *Pass) inBlocks(ctx context.Context, n, block int, f func(w *worker, lo,
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	var next atomic.Int64
-	var failed atomic.Pointer[error]
-	work := func() {
+	return fault.Blocks(ctx, workers, n, block, func(_ int, blocks iter.Seq2[int, int]) {
 		w := new(worker)
-		defer func() { // a panic ends the call, not the process
-			if w.kernel != nil {
-				w.kernel.Close()
-			}
-			if p := recover(); p != nil {
-				err := fmt.Errorf("derive: panic: %v", p)
-				failed.CompareAndSwap(nil, &err)
-			}
-		}()
-		for ctx.Err() == nil && failed.Load() == nil {
-			hi := int(next.Add(int64(block)))
-			lo := hi - block
-			if lo >= n {
-				return
-			}
-			f(w, lo, min(hi, n))
+		defer w.close()
+		for lo, hi := range blocks {
+			f(w, lo, hi)
 		}
-	}
-	if workers = min(workers, (n+block-1)/block); workers <= 1 {
-		work()
-	} else {
-		var group sync.WaitGroup
-		for range workers {
-			group.Go(work)
-		}
-		group.Wait()
-	}
-	if err := failed.Load(); err != nil {
-		return *err
-	}
-	return ctx.Err()
+	})
 }
 
 // Differentiator takes the derivatives of queries, as package dispatch calls it.

@@ -1,9 +1,10 @@
 // Package fault carries panics of workers to the goroutine that waits for them, where they become the error of the
 // call. A panic that nobody recovers on a goroutine of its own would end the process.
 //
-// A worker defers [Keeper.Keep]. The goroutine that waits for the workers calls [Keeper.Raise] afterwards, and a
-// function whose error stands for the call defers [Recover]. Panics of the caller's own functions, such as a function
-// that takes the progress, go on.
+// [Blocks] has workers share rows, and returns their panic as its error. Where workers are run otherwise, each of them
+// defers [Keeper.Keep], the goroutine that waits for them calls [Keeper.Raise] afterwards, and a function whose error
+// stands for the call defers [Recover]. Panics of the caller's own functions, such as a function that takes the
+// progress, go on.
 package fault
 
 import (
@@ -18,7 +19,7 @@ type Panic struct {
 	Stack []byte // of the worker
 }
 
-func (p *Panic) Error() string { return fmt.Sprintf("panic: %v\n%s", p.Value, p.Stack) }
+func (p *Panic) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
 
 // Keeper keeps the first panic of the workers of a call. The zero value is ready; it may be used again after Raise.
 type Keeper struct{ first atomic.Pointer[Panic] }

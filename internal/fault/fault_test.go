@@ -34,7 +34,7 @@ func TestWorkers(t *testing.T) {
 		}
 	}, nothing)
 	var p *fault.Panic
-	if !errors.As(err, &p) || p.Value != "lost" || !strings.Contains(err.Error(), "TestWorkers") {
+	if !errors.As(err, &p) || p.Value != "lost" || !strings.Contains(string(p.Stack), "TestWorkers") {
 		t.Fatalf("error %v, want the panic with its stack", err)
 	}
 	if err := call(&k, func(int) {}, nothing); err != nil {
