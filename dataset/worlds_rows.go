@@ -42,34 +42,30 @@ func (s *WorldRows) Close() error { return s.r.Close() }
 // Rows returns rows [lo, hi) of the file, fewer where it ends, in the form of [batch.Worlds.Rows]. Ranges ascend.
 func (s *WorldRows) Rows(lo, hi int, used batch.Input) (batch.Input, error) {
 	per := max(s.RowsPerWorld(), 1)
-	hi = min(hi, s.rows)
-	lo = min(lo, hi)
-	first, end := lo/per, (hi+per-1)/per
-	if lo == hi {
-		first, end = s.r.next, s.r.next
+	if hi = min(hi, s.rows); lo >= hi {
+		none, err := s.r.Worlds(s.r.next, s.r.next)
+		if err != nil {
+			return nil, err
+		}
+		return none, nil
 	}
-	held := s.split
-	if held != nil && s.at != first {
+	first, end := lo/per, (hi+per-1)/per
+	from, held := first, s.split
+	if held != nil && s.at == first {
+		from++
+	} else {
 		held = nil
 	}
-	from := first
-	if held != nil {
-		from++
-	}
-	worlds, err := s.r.Worlds(from, max(from, end))
+	worlds, err := s.r.Worlds(from, end)
 	if err != nil {
 		return nil, err
 	}
 	if held != nil {
 		worlds.Poses = slices.Concat(held.Poses, worlds.Poses)
 	}
+	s.split = nil
 	if hi%per != 0 {
 		s.split, s.at = worlds.Slice(end-1-first, end-first), end-1
-	} else if lo < hi {
-		s.split = nil
-	}
-	if lo == hi {
-		return worlds, nil
 	}
 	return worlds.Rows(lo-first*per, hi-first*per, used)
 }

@@ -46,6 +46,9 @@ func TestWorldRowsByRange(t *testing.T) {
 							t.Fatalf("%s, steps %d: row %d is %+v, want %+v", name, steps, lo+i, got, want)
 						}
 					}
+					if in, err := r.Rows(hi, hi, nil); err != nil || in.Len() != 0 {
+						t.Fatalf("%s, no rows from %d on: %v", name, hi, err)
+					}
 					lo, used = hi, in
 				}
 				if in, err := r.Rows(w.Len(), w.Len()+9, used); err != nil || in.Len() != 0 {
