@@ -32,7 +32,7 @@ var layers = map[string][]string{
 	"derive":           {"geom", "geom/hull", "batch", "ref", "derive/lanes", "internal/fault"},
 	"derive/lanes":     {"geom", "batch"},
 	"batch":            {"geom"},
-	"internal/score":   {"batch", "dataset", "dispatch", "verify"},
+	"internal/score":   {"batch", "contact", "dataset", "dispatch", "verify"},
 	"dataset/stream":   {"batch", "dataset", "dispatch"},
 	"internal/memory":  {},
 	"internal/fault":   {"internal/meter"},

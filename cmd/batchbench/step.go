@@ -17,6 +17,7 @@ import (
 	"clearance/contact/scenes"
 	"clearance/cpu"
 	"clearance/dataset"
+	"clearance/internal/score"
 	"clearance/verify"
 
 	"github.com/spf13/cobra"
@@ -188,53 +189,11 @@ func (f *stepFlags) readWorlds() (*contact.Scene, *contact.State, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	file, err := dataset.ReadScene(f.shapes)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !file.Listed || bodies.Len() != file.Bodies.Len() {
-		file.Physics = nil
-	}
-	list := worlds.Bodies
-	if list == nil {
-		list = worlds.Shapes
-	}
-	m := worlds.BodiesPerWorld()
-	for i, b := range list {
-		if b < 0 || b != list[i%m] {
-			return nil, nil, fmt.Errorf("%s: world %d, body %d: the worlds of a simulation all have the same bodies, "+
-				"without gaps", f.worlds, i/m, i%m)
-		}
-	}
 	defaults := batch.Physics{Friction: &f.friction, Restitution: &f.restitution}
 	if f.density != 0 {
 		defaults.Density = &f.density
 	}
-	scene, err := contact.NewScene(bodies, list[:m:m], file.Physics, defaults)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %s", f.shapes, strings.TrimPrefix(err.Error(), "contact: scene: "))
-	}
-	scene.SkipA, scene.SkipB = worlds.SkipA, worlds.SkipB
-	if !worlds.AllPairs {
-		scene.SkipA, scene.SkipB = complement(m, worlds.TemplateA, worlds.TemplateB)
-	}
-	return scene, &contact.State{Worlds: worlds.Count(), Pose: worlds.Poses}, nil
-}
-
-// complement lists the pairs of m bodies that are not in a list.
-func complement(m int, a, b []int32) (skipA, skipB []int32) {
-	asked := map[[2]int32]bool{}
-	for i := range a {
-		asked[[2]int32{min(a[i], b[i]), max(a[i], b[i])}] = true
-	}
-	for j := range int32(m) {
-		for i := range j {
-			if !asked[[2]int32{i, j}] {
-				skipA, skipB = append(skipA, i), append(skipB, j)
-			}
-		}
-	}
-	return skipA, skipB
+	return score.Simulation(f.shapes, f.worlds, bodies, worlds, defaults)
 }
 
 func (f *stepFlags) solver() (contact.PairSolver, func() error, error) {

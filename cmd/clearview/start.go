@@ -8,9 +8,8 @@ import (
 
 	"clearance"
 	"clearance/batch"
-	"clearance/contact"
 	"clearance/contact/scenes"
-	"clearance/dataset"
+	"clearance/internal/score"
 	"clearance/internal/view"
 	"clearance/rollout"
 )
@@ -68,25 +67,10 @@ func document(o *options, h *clearance.Handle) (*view.Document, error) {
 	if o.files.Worlds == "" {
 		return nil, fmt.Errorf("--simulate: there are no --worlds")
 	}
-	file, err := dataset.ReadScene(o.files.Shapes)
+	scene, state, err := score.Simulation(o.files.Shapes, o.files.Worlds, d.Bodies, d.Worlds,
+		batch.Physics{Friction: &o.friction, Density: &o.density})
 	if err != nil {
 		return nil, err
 	}
-	if !file.Listed {
-		file.Physics = nil
-	}
-	w := d.Worlds
-	if !w.Shared() {
-		return nil, fmt.Errorf("%s: the worlds of a simulation all have the same bodies", o.files.Worlds)
-	}
-	list := w.Bodies
-	if list == nil {
-		list = w.Shapes
-	}
-	scene, err := contact.NewScene(d.Bodies, list, file.Physics,
-		batch.Physics{Friction: &o.friction, Density: &o.density})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", o.files.Shapes, err)
-	}
-	return view.Simulate(h, d.Title, scene, &contact.State{Worlds: w.Count(), Pose: w.Poses}, o.step)
+	return view.Simulate(h, d.Title, scene, state, o.step)
 }

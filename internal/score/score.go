@@ -1,5 +1,6 @@
 // Package score answers the pairs of a file and writes the answers to another, and describes those of worlds and
-// motions, for the command line and the C interface: both write the same bytes.
+// motions, for the command line and the C interface: both write the same bytes. It makes the scenes of simulations of
+// files of worlds, for the command line and the viewer.
 package score
 
 import (

@@ -1,0 +1,72 @@
+package score
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"clearance/batch"
+	"clearance/dataset"
+	"clearance/geom"
+)
+
+// TestSimulationPairs: a simulation has the pairs of bodies that its worlds have: those that a file lists, or all but
+// those that it leaves out. Worlds of other bodies, or with empty places, are refused.
+func TestSimulationPairs(t *testing.T) {
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 0.5}, geom.Sphere{R: 1}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies := batch.BodiesOfShapes(lib)
+	shapes := filepath.Join(t.TempDir(), "shapes.json")
+	if err := dataset.WriteBodies(shapes, bodies); err != nil {
+		t.Fatal(err)
+	}
+	density := 1000.0
+	worlds := func(list ...int32) *batch.Worlds {
+		w := &batch.Worlds{M: 3, Bodies: list, Poses: make([]float64, 2*3*7)}
+		for i := range 6 {
+			w.Poses[7*i], w.Poses[7*i+3] = float64(3*i), 1
+		}
+		return w
+	}
+	for _, c := range []struct {
+		name         string
+		w            *batch.Worlds
+		change       func(w *batch.Worlds)
+		skipA, skipB []int32
+	}{
+		{"listed", worlds(0, 1, 0), func(w *batch.Worlds) { w.TemplateA, w.TemplateB = []int32{2}, []int32{0} },
+			[]int32{0, 1}, []int32{1, 2}},
+		{"all", worlds(0, 1, 0, 0, 1, 0), func(w *batch.Worlds) { w.AllPairs = true }, nil, nil},
+		{"all but one", worlds(0, 1, 0), func(w *batch.Worlds) {
+			w.AllPairs, w.SkipA, w.SkipB = true, []int32{1}, []int32{2}
+		}, []int32{1}, []int32{2}},
+	} {
+		c.change(c.w)
+		scene, state, err := Simulation(shapes, "worlds.npz", bodies, c.w, batch.Physics{Density: &density})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if !slices.Equal(scene.SkipA, c.skipA) || !slices.Equal(scene.SkipB, c.skipB) || len(scene.Body) != 3 ||
+			state.Worlds != 2 {
+			t.Errorf("%s: %d bodies in %d worlds without the pairs %v, %v; want 3 in 2 without %v, %v", c.name,
+				len(scene.Body), state.Worlds, scene.SkipA, scene.SkipB, c.skipA, c.skipB)
+		}
+	}
+	for want, w := range map[string]*batch.Worlds{
+		"worlds.npz: world 1, body 2: ": worlds(0, 1, 0, 0, 1, 1),
+		"worlds.npz: world 0, body 1: ": worlds(0, batch.Absent, 0),
+	} {
+		if _, _, err := Simulation(shapes, "worlds.npz", bodies, w, batch.Physics{Density: &density}); err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want an error that begins with %q", err, want)
+		}
+	}
+	if _, _, err := Simulation(shapes, "worlds.npz", bodies, worlds(0, 1, 0), batch.Physics{}); err == nil ||
+		!strings.HasPrefix(err.Error(), shapes+": body 0") {
+		t.Errorf("without a mass: %v", err)
+	}
+}
