@@ -85,12 +85,8 @@ func clearance_hull(points *C.clearance_reals, count C.int64_t, triangles *C.int
 			return failure{codeArgument, err}
 		}
 		*needed = C.int64_t(len(h.Facets))
-		if int64(capacity) < int64(len(h.Facets)) {
-			return nil
-		}
-		to := array[int32](triangles, 3*len(h.Facets))
-		for i, f := range h.Facets {
-			if len(to) > 0 {
+		if to := array[int32](triangles, 3*len(h.Facets)); to != nil && int(capacity) >= len(h.Facets) {
+			for i, f := range h.Facets {
 				to[3*i], to[3*i+1], to[3*i+2] = h.Index[f[0]], h.Index[f[1]], h.Index[f[2]]
 			}
 		}
