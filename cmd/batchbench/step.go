@@ -157,10 +157,13 @@ func (f *stepFlags) readVelocities(scene *contact.Scene, state *contact.State) e
 	case t.Rows != state.Worlds:
 		return fmt.Errorf("%s: %d rows; there are %s", f.velocities, t.Rows, plural(state.Worlds, "world"))
 	}
-	for name, column := range map[string][]float64{"velocity": velocity, "spin": spin} {
-		for i, x := range column {
+	for _, c := range []struct {
+		name   string
+		values []float64
+	}{{"velocity", velocity}, {"spin", spin}} {
+		for i, x := range c.values {
 			if x-x != 0 {
-				return fmt.Errorf("%s: column %s, row %d, body %d: %g is not finite", f.velocities, name, i/(3*b),
+				return fmt.Errorf("%s: column %s, row %d, body %d: %g is not finite", f.velocities, c.name, i/(3*b),
 					i/3%b, x)
 			}
 		}
@@ -175,7 +178,7 @@ func (f *stepFlags) readVelocities(scene *contact.Scene, state *contact.State) e
 	return nil
 }
 
-// readWorlds is read with worlds at rest.
+// readWorlds reads or makes the scene, at rest.
 func (f *stepFlags) readWorlds() (*contact.Scene, *contact.State, error) {
 	if f.scene != "" {
 		scene, state, err := scenes.Simulation(f.scene, f.count, f.seed)
