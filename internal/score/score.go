@@ -229,7 +229,7 @@ func Audit(ctx context.Context, lib *batch.Library, pairs string, lo, hi int, re
 		return nil, 0, err
 	}
 	o.Columns, o.Precision = from.Columns(), from.Precision()
-	if err := skip(from, at, o); err != nil {
+	if err := Skip(from, at); err != nil {
 		return nil, 0, err
 	}
 	total := new(verify.Report)
@@ -247,12 +247,13 @@ func Audit(ctx context.Context, lib *batch.Library, pairs string, lo, hi int, re
 	return total, audited(total, o.Columns), nil
 }
 
-// skip reads n rows of results.
-func skip(results *dataset.ResultReader, n int, o batch.Options) error {
+// Skip passes over the next n rows of results: a reader has no range, so that they are read and dropped.
+func Skip(results *dataset.ResultReader, n int) error {
 	if n <= 0 {
 		return nil
 	}
-	dropped := batch.NewResults(min(n, auditRows), &o)
+	dropped := batch.NewResults(min(n, auditRows), &batch.Options{Columns: results.Columns(),
+		Precision: results.Precision()})
 	for n > 0 {
 		k := min(n, auditRows)
 		if err := Fill(k, func(at int) (int, error) { return results.Next(dropped.Slice(at, k)) }); err != nil {

@@ -3,7 +3,6 @@ package view
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 
@@ -205,22 +204,11 @@ func readPairResults(path string, first, n, all int) (*Results, error) {
 	}
 	o := &batch.Options{Columns: file.Columns(), Precision: file.Precision()}
 	rows := batch.NewResults(n, o)
-	// The reader has no range: rows before the first are read and dropped.
-	chunk := batch.NewResults(min(max(first, 1), 1<<14), o)
-	for skipped := 0; skipped < first; {
-		part := chunk.Slice(0, min(chunk.N, first-skipped))
-		k, err := file.Next(part)
-		if err != nil {
-			return nil, fmt.Errorf("%s: row %d: %w", path, skipped+k, err)
-		}
-		skipped += k
+	if err = score.Skip(file, first); err == nil {
+		err = score.Fill(n, func(at int) (int, error) { return file.Next(rows.Slice(at, n)) })
 	}
-	for got := 0; got < n; {
-		k, err := file.Next(rows.Slice(got, n))
-		if err != nil && (!errors.Is(err, io.EOF) || got+k < n) {
-			return nil, fmt.Errorf("%s: row %d: %w", path, first+got+k, err)
-		}
-		got += k
+	if err != nil {
+		return nil, fmt.Errorf("%s: rows up to %d: %w", path, first+n-1, err)
 	}
 	if rows.Status() == nil {
 		return nil, fmt.Errorf("%s has no column status", path)
