@@ -62,11 +62,7 @@ func TestFolders(t *testing.T) {
 // Results of worlds and of motions in a folder of parts are those in a file, and are audited as these are.
 func TestFoldersOfWorlds(t *testing.T) {
 	dir := t.TempDir()
-	shapes := ballsFile(t, dir)
-	bodies, err := dataset.ReadBodies(shapes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shapes, bodies := ballBodies(t, dir)
 	w := &batch.Worlds{Bodies: []int32{0, 0, 0}, TemplateA: []int32{0, 0}, TemplateB: []int32{1, 2}}
 	for world := range 40 {
 		for k := range 3 {
@@ -75,7 +71,7 @@ func TestFoldersOfWorlds(t *testing.T) {
 	}
 	m := &batch.Motions{T: 2, Bodies: w.Bodies, TemplateA: w.TemplateA, TemplateB: w.TemplateB, Poses: w.Poses}
 	worlds, motions := filepath.Join(dir, "worlds.npz"), filepath.Join(dir, "motions.npz")
-	err = errors.Join(dataset.WriteRollout(worlds, w, bodies), dataset.WriteMotions(motions, m, bodies))
+	err := errors.Join(dataset.WriteRollout(worlds, w, bodies), dataset.WriteMotions(motions, m, bodies))
 	if err != nil {
 		t.Fatal(err)
 	}

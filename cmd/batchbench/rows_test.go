@@ -94,11 +94,8 @@ func TestRowsOfWorlds(t *testing.T) {
 // TestRowsOfSweeps: parts of motions begin and end with worlds.
 func TestRowsOfSweeps(t *testing.T) {
 	dir := t.TempDir()
-	shapes, motions, out := ballsFile(t, dir), filepath.Join(dir, "motions.npz"), filepath.Join(dir, "results.npz")
-	bodies, err := dataset.ReadBodies(shapes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shapes, bodies := ballBodies(t, dir)
+	motions, out := filepath.Join(dir, "motions.npz"), filepath.Join(dir, "results.npz")
 	m := &batch.Motions{T: 2, Bodies: []int32{0, 0}, TemplateA: []int32{0}, TemplateB: []int32{1}}
 	for world := range 4 {
 		for _, x := range []float64{-4, 2} {

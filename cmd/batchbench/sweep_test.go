@@ -27,14 +27,22 @@ func ballsFile(t *testing.T, dir string) string {
 	return path
 }
 
-// TestSweep sweeps three worlds of a ball that moves past another: into it, beside it, and with a bad way point.
-func TestSweep(t *testing.T) {
-	dir := t.TempDir()
-	shapes, motions := ballsFile(t, dir), filepath.Join(dir, "motions")
+// ballBodies writes a file of shapes with a ball of radius 0.5, and returns the bodies of the file.
+func ballBodies(t *testing.T, dir string) (shapes string, bodies *batch.Bodies) {
+	t.Helper()
+	shapes = ballsFile(t, dir)
 	bodies, err := dataset.ReadBodies(shapes)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return shapes, bodies
+}
+
+// TestSweep sweeps three worlds of a ball that moves past another: into it, beside it, and with a bad way point.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	shapes, bodies := ballBodies(t, dir)
+	motions := filepath.Join(dir, "motions")
 	m := &batch.Motions{T: 3, Bodies: []int32{0, 0}, TemplateA: []int32{0}, TemplateB: []int32{1}}
 	for _, y := range []float64{0, 2} {
 		for _, x := range []float64{-4, -2, 2} {
@@ -88,11 +96,7 @@ func TestSweep(t *testing.T) {
 // TestAllPairs answers all pairs of balls in a row, by a file without templates and by --all-pairs.
 func TestAllPairs(t *testing.T) {
 	dir := t.TempDir()
-	shapes := ballsFile(t, dir)
-	bodies, err := dataset.ReadBodies(shapes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shapes, bodies := ballBodies(t, dir)
 	w := &batch.Worlds{Bodies: []int32{0, 0, 0, 0}}
 	for _, step := range []float64{1.1, 3, 0.9} {
 		for k := range 4 {

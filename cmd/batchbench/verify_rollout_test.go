@@ -13,11 +13,7 @@ import (
 // TestVerifyRollout verifies results files of worlds of bodies, as they were written and with changes.
 func TestVerifyRollout(t *testing.T) {
 	dir := t.TempDir()
-	shapes := ballsFile(t, dir)
-	bodies, err := dataset.ReadBodies(shapes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shapes, bodies := ballBodies(t, dir)
 	w := &batch.Worlds{M: 4, Bodies: []int32{0, 0, 0, 0}}
 	for _, step := range []float64{1.1, 3, 0.9} {
 		for k := range 4 {
@@ -76,11 +72,7 @@ func TestVerifyRollout(t *testing.T) {
 // TestVerifyChangedRollout: a file with a changed row, or of other worlds, does not pass.
 func TestVerifyChangedRollout(t *testing.T) {
 	dir := t.TempDir()
-	shapes := ballsFile(t, dir)
-	bodies, err := dataset.ReadBodies(shapes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shapes, bodies := ballBodies(t, dir)
 	w := &batch.Worlds{Bodies: []int32{0, 0}, TemplateA: []int32{0}, TemplateB: []int32{1},
 		Poses: []float64{0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0.5, 0, 0, 1, 0, 0, 0}}
 	worlds, out, changed := filepath.Join(dir, "w.parquet"), filepath.Join(dir, "r.npz"), filepath.Join(dir, "c.npz")
