@@ -161,10 +161,8 @@ func (a *App) solve(ctx context.Context) (err error) {
 		a.Pair = a.nearest(func(Answer) bool { return true })
 	}
 	if a.View == PairView {
-		a.pinned = true // the steps are those of one pair, though bodies move
+		a.pinned = true // the steps are of one pair, though bodies move
 		a.fitted[PairView] = a.fitted[PairView] && !a.Playing
-	}
-	if a.View == PairView {
 		a.findSteps()
 	}
 	return nil

@@ -169,14 +169,11 @@ func resultsOf(s *scenefile.Document, order []int, d *Document) (*Results, error
 		out.rollout.Offsets[rows.World[i]+1] = int64(k + 1)
 	}
 	for w := range s.Worlds { // worlds without rows
-		if !d.Rows {
-			out.rollout.Offsets[w+1] = max(out.rollout.Offsets[w+1], out.rollout.Offsets[w])
-		}
+		out.rollout.Offsets[w+1] = max(out.rollout.Offsets[w+1], out.rollout.Offsets[w])
 	}
 	for i := range s.Traces {
-		if t := &s.Traces[i]; len(t.Steps) > 0 {
-			out.about[at[t.Row]].trace = t
-		}
+		t := &s.Traces[i]
+		out.about[at[t.Row]].trace = t
 	}
 	return out, nil
 }

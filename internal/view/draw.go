@@ -260,7 +260,7 @@ func (a *App) contacts(p *Pass, camera *Camera) {
 			tip := r3.Add(wa, r3.Scale(camera.Distance/10, x.Normal))
 			p.line(wa, tip, colorStep)
 			p.line(wa, wb, color)
-			a.errorBall(p, x, wb)
+			p.errorCross(x.Gap, wb)
 		}
 		size := float32(8)
 		if i == a.Pair {
@@ -270,12 +270,12 @@ func (a *App) contacts(p *Pass, camera *Camera) {
 	}
 }
 
-// errorBall draws the interval distance ± gap about the second witness, as a cross: its arms are as long as the gap.
-func (a *App) errorBall(p *Pass, x *Answer, at r3.Vec) {
-	if !(x.Gap > 0) || math.IsInf(x.Gap, 0) {
+// errorCross draws the interval distance ± gap about a witness as a cross, whose arms are as long as the gap.
+func (p *Pass) errorCross(gap float64, at r3.Vec) {
+	if !(gap > 0) || math.IsInf(gap, 0) {
 		return
 	}
-	for _, axis := range []r3.Vec{{X: x.Gap}, {Y: x.Gap}, {Z: x.Gap}} {
+	for _, axis := range []r3.Vec{{X: gap}, {Y: gap}, {Z: gap}} {
 		p.line(r3.Sub(at, axis), r3.Add(at, axis), Undecided.Color())
 	}
 }
@@ -290,11 +290,10 @@ func (a *App) differencePass(camera *Camera) Pass {
 	screen := image.Rect(a.Width-side-8, a.Height-side-8, a.Width-8, a.Height-8)
 	m := a.Steps.Difference
 	toOrigin := r3.Norm(m.Center)
-	radius := (m.Radius + max(m.Radius, toOrigin)) / 2
-	center := m.Center
-	if toOrigin > 0 {
-		center = r3.Scale(1-max(toOrigin-m.Radius, 0)/2/toOrigin, m.Center)
-		radius = max(m.Radius, (m.Radius+toOrigin)/2)
+	center, radius := m.Center, m.Radius // of a ball that contains the mesh and the origin
+	if toOrigin > m.Radius {
+		center = r3.Scale(1-(toOrigin-m.Radius)/2/toOrigin, m.Center)
+		radius = (m.Radius + toOrigin) / 2
 	}
 	c := Camera{Yaw: camera.Yaw, Pitch: camera.Pitch}
 	c.Fit(center, 1.1*radius, side, side)

@@ -71,15 +71,14 @@ func (r *Results) check(path string, worlds, perWorld int) error {
 // Range is the rows of a cell: from lo to hi-1.
 func (r *Results) Range(cell int) (lo, hi int) {
 	w := r.first + cell
-	switch p := 0; {
+	switch {
 	case r.pairs || r.rollout != nil && r.rollout.Pair != nil:
 		return w, w + 1
 	case r.rollout != nil && r.rollout.Offsets != nil:
 		return int(r.rollout.Offsets[w]), int(r.rollout.Offsets[w+1])
-	default:
-		p = len(r.worlds.TemplateA)
-		return w * p, (w + 1) * p
 	}
+	p := len(r.worlds.TemplateA)
+	return w * p, (w + 1) * p
 }
 
 // places are those of the bodies of a row of a cell, -1 if they are not known.
