@@ -65,32 +65,29 @@ func (a *App) findSteps() {
 	if x == nil || x.A < 0 || x.B < 0 {
 		return
 	}
-	told := a.told(x)
 	shapeA, poseA, okA := a.partOf(x.A, x.PartA)
 	shapeB, poseB, okB := a.partOf(x.B, x.PartB)
 	if !okA || !okB {
 		return
 	}
 	lib := a.Doc.Bodies.Library()
-	if told != nil { // by a description, whose shapes are hulls of points, so that another trace would not be theirs
-		if told.trace == nil {
+	var trace *scenefile.Trace
+	var err error
+	if told := a.told(x); told != nil {
+		// The shapes of a description are hulls of points: a trace of these would not be of the shapes.
+		if trace = told.trace; trace == nil {
 			a.Message = "the description has no trace of this row"
 			return
 		}
-		a.Steps = &Steps{Trace: told.trace, At: len(told.trace.Steps) - 1}
-		a.Steps.Difference, _ = difference(lib.Shape(shapeA), lib.Shape(shapeB), poseA, poseB)
-		return
-	}
-	pairs := batch.NewPairs(1)
-	pairs.SetRow(0, &batch.Row{ShapeA: shapeA, ShapeB: shapeB, PoseA: poseA, PoseB: poseB})
-	trace, err := rowtrace.Of(&batch.Job{Library: lib, Input: pairs,
-		Options: batch.Options{Method: a.Method, Precision: batch.Double}}, 0)
-	if err != nil {
-		a.Message = err.Error()
-		return
-	}
-	if len(trace.Steps) == 0 {
-		return
+	} else {
+		pairs := batch.NewPairs(1)
+		pairs.SetRow(0, &batch.Row{ShapeA: shapeA, ShapeB: shapeB, PoseA: poseA, PoseB: poseB})
+		trace, err = rowtrace.Of(&batch.Job{Library: lib, Input: pairs,
+			Options: batch.Options{Method: a.Method, Precision: batch.Double}}, 0)
+		if err != nil {
+			a.Message = err.Error()
+			return
+		}
 	}
 	a.Steps = &Steps{Trace: trace, At: len(trace.Steps) - 1}
 	if a.Steps.Difference, err = difference(lib.Shape(shapeA), lib.Shape(shapeB), poseA, poseB); err != nil {
