@@ -12,7 +12,6 @@ import (
 	"clearance/batch"
 	"clearance/geom"
 	"clearance/internal/scenefile"
-	"clearance/rollout/sweep"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -234,16 +233,7 @@ func (t *timeline) Move(at float64, poses []float64) error {
 			share = min(max((at+t.begin-w.Times[k])/(w.Times[next]-w.Times[k]), 0), 1)
 		}
 		for j := range m {
-			to := poses[7*(i*t.places+j):][:7]
-			from, err := poseOf(w.Poses[7*(k*m+j):][:7]).Normalized()
-			then, err2 := poseOf(w.Poses[7*(next*m+j):][:7]).Normalized()
-			if err != nil || err2 != nil {
-				clear(to)
-				continue
-			}
-			p := sweep.Between(from, then, share)
-			copy(to, []float64{p.Position.X, p.Position.Y, p.Position.Z, p.Rotation.Real, p.Rotation.Imag,
-				p.Rotation.Jmag, p.Rotation.Kmag})
+			between(poses[7*(i*t.places+j):][:7], poseOf(w.Poses[7*(k*m+j):]), poseOf(w.Poses[7*(next*m+j):]), share)
 		}
 	}
 	return nil

@@ -230,26 +230,27 @@ func (m *motion) Move(t float64, poses []float64) error {
 	places := m.motions.BodiesPerWorld()
 	for w := range m.motions.Count() {
 		for j := range places {
-			to := poses[7*(w*places+j):][:7]
-			if m.motions.Body(w, int32(j)) == batch.Absent {
-				continue
+			if m.motions.Body(w, int32(j)) != batch.Absent {
+				between(poses[7*(w*places+j):][:7], m.motions.Pose(w, k, int32(j)), m.motions.Pose(w, k+1, int32(j)),
+					t-float64(k))
 			}
-			from, err := m.motions.Pose(w, k, int32(j)).Normalized()
-			if err != nil { // the engine says so of its rows as well
-				to[3], to[4], to[5], to[6] = 0, 0, 0, 0
-				continue
-			}
-			next, err := m.motions.Pose(w, k+1, int32(j)).Normalized()
-			if err != nil {
-				to[3], to[4], to[5], to[6] = 0, 0, 0, 0
-				continue
-			}
-			at := sweep.Between(from, next, t-float64(k))
-			p, q := at.Position, at.Rotation
-			copy(to, []float64{p.X, p.Y, p.Z, q.Real, q.Imag, q.Jmag, q.Kmag})
 		}
 	}
 	return nil
+}
+
+// between writes the pose at a share of the way between two poses, along which a body moves as in a sweep. If one of
+// them is invalid it writes zeros, which the engine finds invalid as well.
+func between(to []float64, from, next geom.Pose, share float64) {
+	from, err := from.Normalized()
+	next, errNext := next.Normalized()
+	if err != nil || errNext != nil {
+		clear(to)
+		return
+	}
+	at := sweep.Between(from, next, share)
+	p, q := at.Position, at.Rotation
+	copy(to, []float64{p.X, p.Y, p.Z, q.Real, q.Imag, q.Jmag, q.Kmag})
 }
 
 // Count is the number of cells.
