@@ -142,6 +142,7 @@ type Simulation struct {
 
 	rows    []worldRow  // pairs of parts that may be in contact, world after world
 	query   batch.Pairs // of rows
+	room    batch.Pairs // the memory of query
 	first   []int32     // [W+1] rows of world w
 	near    []int32     // [W, pairs] the near pairs of each world, nearN of them
 	nearN   []int32     // [W]

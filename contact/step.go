@@ -197,22 +197,15 @@ func (s *Simulation) listRows() {
 		n += int(near)
 	}
 	s.first[s.state.Worlds] = int32(n)
-	q := &s.query
-	if n > cap(s.rows) { // room for more, since the number changes from step to step
+	if n > s.room.Len() { // room for more, since the number changes from step to step
 		s.grow(n + n/4)
 	}
-	resize(&s.rows, n)
-	resize(&q.ShapeA, n)
-	resize(&q.ShapeB, n)
-	resize(&q.PositionA, 3*n)
-	resize(&q.PositionB, 3*n)
-	resize(&q.RotationA, 4*n)
-	resize(&q.RotationB, 4*n)
+	s.rows, s.query = s.rows[:n], *s.room.Slice(0, n)
 }
 
 // grow makes room for n rows.
 func (s *Simulation) grow(n int) {
-	s.rows, s.query = make([]worldRow, n), *batch.NewPairs(n)
+	s.rows, s.room = make([]worldRow, n), *batch.PairsIn(nil, n)
 	s.results.Resize(n)
 }
 
