@@ -80,6 +80,11 @@ func (p *Problem) rigid(w int) bool {
 	return true
 }
 
+// serves reports whether package lanes can solve a world.
+func (g *groups) serves(p *Problem, w int) bool {
+	return g.variant != "" && p.Count[w] > 0 && p.rigid(w)
+}
+
 // solveGroup checks and solves the worlds of group i.
 func (s *worldSolver) solveGroup(g *groups, i int, p *Problem, o *Options, trusted bool, out *Solution) {
 	all := g.worlds[i*lanes.Width : min((i+1)*lanes.Width, len(g.worlds))]
@@ -89,7 +94,7 @@ func (s *worldSolver) solveGroup(g *groups, i int, p *Problem, o *Options, trust
 		switch {
 		case !trusted && p.CheckWorld(w) != nil:
 			out.invalid(p, w)
-		case g.variant != "" && o.Sweeps > 0 && p.Count[w] > 0 && p.rigid(w):
+		case o.Sweeps > 0 && g.serves(p, w):
 			s.group[n] = all[k].index
 			n++
 		default:

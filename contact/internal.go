@@ -1,7 +1,5 @@
 package contact
 
-import "gonum.org/v1/gonum/spatial/r3"
-
 const (
 	// internalWeight is κ times the largest block of G. The part of λ in the range of J that a projection misses is
 	// 1/(1 + κσ) of it, for an eigenvalue σ of G.
@@ -33,11 +31,7 @@ func (s *worldSolver) dropInternal(model Model, tol float64, e *residuals) bool 
 		clear(n.gradient)
 		clear(n.step)
 		for i := range s.rows {
-			r := &s.rows[i]
-			p := r.world(n.outer[i])
-			a, b := &n.gradient[r.a], &n.gradient[r.b]
-			b.lin, b.ang = r3.Sub(b.lin, p), r3.Sub(b.ang, crossVec(r.rb, p))
-			a.lin, a.ang = r3.Add(a.lin, p), r3.Add(a.ang, crossVec(r.ra, p))
+			s.subtractForce(&s.rows[i], n.outer[i])
 		}
 		s.assemble()
 		if !s.factor() {

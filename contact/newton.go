@@ -191,15 +191,20 @@ func (s *worldSolver) forces(v []twist, convex bool) {
 		}
 		n.lambda[i] = l
 		n.energy += ((p+r.rT)*(l.X*l.X+l.Y*l.Y) + (p+r.rN)*l.Z*l.Z) / 2
-		w := r.world(l)
-		if s.invMass[r.b] > 0 {
-			g := &n.gradient[r.b]
-			g.lin, g.ang = r3.Sub(g.lin, w), r3.Sub(g.ang, crossVec(r.rb, w))
-		}
-		if s.invMass[r.a] > 0 {
-			g := &n.gradient[r.a]
-			g.lin, g.ang = r3.Add(g.lin, w), r3.Add(g.ang, crossVec(r.ra, w))
-		}
+		s.subtractForce(r, l)
+	}
+}
+
+// subtractForce subtracts Jᵀλ of a contact from the gradient.
+func (s *worldSolver) subtractForce(r *row, l r3.Vec) {
+	w := r.world(l)
+	if s.invMass[r.b] > 0 {
+		g := &s.newton.gradient[r.b]
+		g.lin, g.ang = r3.Sub(g.lin, w), r3.Sub(g.ang, crossVec(r.rb, w))
+	}
+	if s.invMass[r.a] > 0 {
+		g := &s.newton.gradient[r.a]
+		g.lin, g.ang = r3.Add(g.lin, w), r3.Add(g.ang, crossVec(r.ra, w))
 	}
 }
 

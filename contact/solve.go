@@ -151,7 +151,7 @@ func (s *worldSolver) solveWorld(g *groups, p *Problem, w int, o *Options, trust
 			out.invalid(p, w)
 			return
 		}
-		if g.variant == "" || p.Count[w] == 0 || !p.rigid(w) {
+		if !g.serves(p, w) {
 			g = nil
 		}
 		s.solve(o, swept, g, w)
