@@ -50,10 +50,9 @@ func (p *Pass) RolloutVJP(ctx context.Context, r *Rollout, cotangents, gradients
 	if table := p.table(rows); table != nil && width == AnswerWidth {
 		return p.inBlocks(ctx, w, worldBlock, func(k *worker, lo, hi int) {
 			if k.parts == nil {
-				k.parts = newPartRows(p, r, rows, cotangents, table)
+				k.parts = newPartRows(p, k, r, rows, cotangents, table)
 			}
-			k.kernel = k.parts.kernel
-			k.parts.run(ctx, k, lo, hi, gradients)
+			k.parts.run(ctx, lo, hi, gradients)
 		})
 	}
 	return p.inBlocks(ctx, w, worldBlock, func(k *worker, lo, hi int) {
@@ -91,29 +90,30 @@ func (p *Pass) gradientOf(k *worker, r *Rollout, rows *rows, world, i int, cotan
 	return d.VJP(&c), true
 }
 
-// partRows are the rows of a rollout as pairs of parts, which the kernel takes by blocks. It belongs to one goroutine.
+// partRows are the rows of a rollout as pairs of parts, which the kernel of a goroutine takes by blocks.
 type partRows struct {
 	p          *Pass
+	k          *worker
 	r          *Rollout
 	rows       *rows
 	cotangents []float64
-	kernel     *lanes.Solver
 	gradients  []float64 // of a block
-	reader     *worker
 
 	first  int // row of the block
 	world  int // of the row that was read last
+	worlds [lanes.Block]int
 	places [lanes.Block][2]int32
 	arms   [lanes.Block][2]r3.Vec
 	has    [lanes.Block]bool // rows with a gradient
 }
 
-func newPartRows(p *Pass, r *Rollout, rows *rows, cotangents []float64, table *lanes.Table) *partRows {
-	x := &partRows{p: p, r: r, rows: rows, cotangents: cotangents,
-		gradients: make([]float64, TwistWidth*lanes.Block), reader: new(worker)}
+// newPartRows sets the kernel of k, which takes the rows.
+func newPartRows(p *Pass, k *worker, r *Rollout, rows *rows, cotangents []float64, table *lanes.Table) *partRows {
+	x := &partRows{p: p, k: k, r: r, rows: rows, cotangents: cotangents,
+		gradients: make([]float64, TwistWidth*lanes.Block)}
 	job := *rows.job
 	job.Input = x
-	x.kernel = lanes.NewSolver(table, &lanes.Call{Job: &job, Answers: rows.answers, Variant: p.variant,
+	k.kernel = lanes.NewSolver(table, &lanes.Call{Job: &job, Answers: rows.answers, Variant: p.variant,
 		Gumbel: p.Mode == Gumbel, Epsilon: p.Epsilon, Cotangents: cotangents, Gradients: x.gradients,
 		OfBlock: true})
 	return x
@@ -122,57 +122,42 @@ func newPartRows(p *Pass, r *Rollout, rows *rows, cotangents []float64, table *l
 // Len returns the number of rows.
 func (x *partRows) Len() int { return x.rows.answers.N }
 
-// Row reads the parts of a row, in rising order of the rows of a block. A row that has none gets an index that the
+// Row reads the parts of a row, in rising order of the rows of a run. A row that has none gets an index that the
 // kernel declines.
 func (x *partRows) Row(i int, row *batch.Row) {
-	x.advance(i)
-	k, at := x.reader, i-x.first
-	x.has[at] = x.r.parts(k, x.rows, x.world, i)
-	if !x.has[at] {
+	for _, end := x.r.rowsOf(x.world); i >= end; _, end = x.r.rowsOf(x.world) {
+		x.world++
+	}
+	k, j := x.k, i-x.first
+	x.worlds[j] = x.world
+	x.has[j] = x.r.parts(k, x.rows, x.world, i)
+	if !x.has[j] {
 		*row = batch.Row{ShapeA: -1, ShapeB: -1}
 		return
 	}
-	*row, x.places[at], x.arms[at] = k.row, k.places, k.arms
-}
-
-// advance moves to the world of row i.
-func (x *partRows) advance(i int) {
-	for {
-		if _, end := x.r.rowsOf(x.world); i < end {
-			return
-		}
-		x.world++
-	}
+	*row, x.places[j], x.arms[j] = k.row, k.places, k.arms
 }
 
 // run adds up the gradients of worlds [lo, hi), row by row.
-func (x *partRows) run(ctx context.Context, k *worker, lo, hi int, gradients []float64) {
-	m := x.r.Worlds.BodiesPerWorld()
+func (x *partRows) run(ctx context.Context, lo, hi int, gradients []float64) {
+	k, width := x.k, BodyWidth*x.r.Worlds.BodiesPerWorld()
 	begin, _ := x.r.rowsOf(lo)
 	_, end := x.r.rowsOf(hi - 1)
-	at := lo
+	x.world = lo
 	for x.first = begin; x.first < end && ctx.Err() == nil; x.first += lanes.Block {
 		last := min(x.first+lanes.Block, end)
-		x.world = at
-		left := x.kernel.Run(x.first, last)
-		for _, i := range left {
-			x.world = at
-			x.advance(int(i))
-			g, ok := x.p.gradientOf(k, x.r, x.rows, x.world, int(i),
-				x.cotangents[AnswerWidth*int(i):AnswerWidth*int(i+1)])
-			x.has[int(i)-x.first] = ok
-			copy(x.gradients[TwistWidth*(int(i)-x.first):], g[:])
+		for _, left := range k.kernel.Run(x.first, last) {
+			i, j := int(left), int(left)-x.first
+			var g Twists
+			g, x.has[j] = x.p.gradientOf(k, x.r, x.rows, x.worlds[j], i, x.cotangents[AnswerWidth*i:AnswerWidth*(i+1)])
+			copy(x.gradients[TwistWidth*j:], g[:])
 		}
-		x.world = at
-		for i := x.first; i < last; i++ {
-			x.advance(i)
-			if j := i - x.first; x.has[j] {
+		for j := range last - x.first {
+			if x.has[j] {
 				k.places, k.arms = x.places[j], x.arms[j]
-				to := gradients[BodyWidth*m*x.world : BodyWidth*m*(x.world+1)]
-				k.addTo(to, (*Twists)(x.gradients[TwistWidth*j:]))
+				k.addTo(gradients[width*x.worlds[j]:][:width], (*Twists)(x.gradients[TwistWidth*j:]))
 			}
 		}
-		at = x.world
 	}
 }
 
