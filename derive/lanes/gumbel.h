@@ -62,10 +62,7 @@ static void gumbel_hull(double m[6], const ln_call *c, const ln_shape *s, const 
     vd total = all(0), sx = all(0), sy = all(0), sz = all(0);
     vd xx = all(0), xy = all(0), xz = all(0), yy = all(0), yz = all(0), zz = all(0);
     for (int64_t i = 0; i < s->count; i += W) {
-        vd vx, vy, vz;
-        __builtin_memcpy(&vx, x + i, sizeof vx);
-        __builtin_memcpy(&vy, y + i, sizeof vy);
-        __builtin_memcpy(&vz, z + i, sizeof vz);
+        vd vx = load(x + i), vy = load(y + i), vz = load(z + i);
         vd h = d[0] * vx + d[1] * vy + d[2] * vz;
         vm counts = h >= bound;
         if (i + W > s->count) counts &= (vm){0, 1, 2, 3} < s->count - i;

@@ -26,10 +26,7 @@ INLINE double hull_support(const ln_call *c, const ln_shape *s, const double d[3
     const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;
     vd best = all(-FAR);
     for (int64_t i = 0; i < s->count; i += W) {
-        vd vx, vy, vz;
-        __builtin_memcpy(&vx, x + i, sizeof vx);
-        __builtin_memcpy(&vy, y + i, sizeof vy);
-        __builtin_memcpy(&vz, z + i, sizeof vz);
+        vd vx = load(x + i), vy = load(y + i), vz = load(z + i);
         best = greater(best, d[0] * vx + d[1] * vy + d[2] * vz);
     }
     return largest(best);
@@ -41,10 +38,7 @@ INLINE double hull_vertex(const ln_call *c, const ln_shape *s, const double d[3]
     vd best = all(-FAR);
     vm at = {0}, here = {0, 1, 2, 3};
     for (int64_t i = 0; i < s->count; i += W) {
-        vd vx, vy, vz;
-        __builtin_memcpy(&vx, x + i, sizeof vx);
-        __builtin_memcpy(&vy, y + i, sizeof vy);
-        __builtin_memcpy(&vz, z + i, sizeof vz);
+        vd vx = load(x + i), vy = load(y + i), vz = load(z + i);
         vd h = d[0] * vx + d[1] * vy + d[2] * vz;
         at = (vm)pick(h > best, (vd)here, (vd)at);
         best = greater(best, h);
@@ -62,10 +56,7 @@ INLINE int candidates(const ln_call *c, const ln_shape *s, const double d[3], do
     const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;
     int n = 0;
     for (int64_t i = 0; i < s->count; i += W) {
-        vd vx, vy, vz;
-        __builtin_memcpy(&vx, x + i, sizeof vx);
-        __builtin_memcpy(&vy, y + i, sizeof vy);
-        __builtin_memcpy(&vz, z + i, sizeof vz);
+        vd vx = load(x + i), vy = load(y + i), vz = load(z + i);
         for (int m = bits(d[0] * vx + d[1] * vy + d[2] * vz >= bound); m != 0; m &= m - 1) {
             int64_t k = i + __builtin_ctz((unsigned)m);
             if (k >= s->count) break;

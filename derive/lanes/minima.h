@@ -62,11 +62,7 @@ static int face_minimum(const pair *p, const linear *s, int i, const side *of, c
     for (int k = 0; k < KNOWN; k++) points[k][0] = start.x[i], points[k][1] = start.y[i], points[k][2] = start.z[i];
     int oldest = 0;
     for (int64_t j = 0; j < hull->faces; j += W) {
-        vd x, y, z, offset;
-        __builtin_memcpy(&x, f[0] + j, sizeof x);
-        __builtin_memcpy(&y, f[1] + j, sizeof y);
-        __builtin_memcpy(&z, f[2] + j, sizeof z);
-        __builtin_memcpy(&offset, f[3] + j, sizeof offset);
+        vd x = load(f[0] + j), y = load(f[1] + j), z = load(f[2] + j), offset = load(f[3] + j);
         vd least = all(FAR);
         for (int k = 0; k < KNOWN; k++) least = lesser(least, x * points[k][0] + y * points[k][1] + z * points[k][2]);
         vm same = sign * (x * n.x[i] + y * n.y[i] + z * n.z[i]) > 1 - 1e-12;

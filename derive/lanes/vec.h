@@ -50,6 +50,11 @@ INLINE double root1(double x) { return sqrt(x); }
 INLINE double least1(double a, double b) { return a < b ? a : b; }
 INLINE double most1(double a, double b) { return a > b ? a : b; }
 
+INLINE vd load(const double *from) {
+    vd x;
+    __builtin_memcpy(&x, from, sizeof x);
+    return x;
+}
 INLINE vd all(double x) { return (vd){x, x, x, x}; }
 INLINE vm lanes(int b) { return ((vm){b, b, b, b} & (vm){1, 2, 4, 8}) != 0; }
 INLINE vm sign_bits(void) { return (vm){INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN}; }
@@ -83,7 +88,6 @@ INLINE v3 neg3(v3 a) { return (v3){-a.x, -a.y, -a.z}; }
 INLINE vd dot3(v3 a, v3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 INLINE v3 cross3(v3 a, v3 b) { return (v3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
 INLINE v3 pick3(vm m, v3 a, v3 b) { return (v3){pick(m, a.x, b.x), pick(m, a.y, b.y), pick(m, a.z, b.z)}; }
-INLINE v3 where3(vm m, v3 a) { return (v3){where(m, a.x), where(m, a.y), where(m, a.z)}; }
 INLINE vm is_finite3(v3 a) { return is_finite(a.x) & is_finite(a.y) & is_finite(a.z); }
 
 INLINE vd dot2(v2 a, v2 b) { return a.x * b.x + a.y * b.y; }
