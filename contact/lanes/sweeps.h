@@ -288,6 +288,19 @@ static vd measure(group *g, int h) {
     return max_nan(dual, max_nan(primal / most, complementarity / most));
 }
 
+// push adds to dv of a body the change by the impulse sign·p at the arm r.
+INLINE void push(body *to, const vf r[3], const vf p[3], int sign) {
+    vf m = f(to->inverse_mass32), inertia[6];
+    for (int i = 0; i < 6; i++) inertia[i] = f(to->inverse_inertia32[i]);
+    CROSS(vf, q, r, p);
+    SYMMETRIC(vf, w, inertia, q);
+    for (int i = 0; i < 3; i++) {
+        vf v = f(to->dv[i]), spin = f(to->dv[3 + i]);
+        put_f(to->dv[i], sign > 0 ? v + m * p[i] : v - m * p[i]);
+        put_f(to->dv[3 + i], sign > 0 ? spin + w[i] : spin - w[i]);
+    }
+}
+
 // sweep updates the impulses of every slot, and dv with them.
 //
 // NCP [AGIMUS2023, Contacts, Alg. 5] with the tangential step 1/λ_max(G_TT); CCP [Alg. 2] with a step of all axes.
@@ -338,26 +351,8 @@ INLINE void sweep(group *g, int convex) {
             put_f(k->lambda32[i], next[i]);
             for (int j = 0; j < 3; j++) p[j] += axis[i][j] * step;
         }
-        if (b->moves) {
-            vf m = f(b->inverse_mass32), inertia[6];
-            for (int i = 0; i < 6; i++) inertia[i] = f(b->inverse_inertia32[i]);
-            CROSS(vf, q, rb, p);
-            SYMMETRIC(vf, w, inertia, q);
-            for (int i = 0; i < 3; i++) {
-                put_f(b->dv[i], f(b->dv[i]) + m * p[i]);
-                put_f(b->dv[3 + i], f(b->dv[3 + i]) + w[i]);
-            }
-        }
-        if (a->moves) {
-            vf m = f(a->inverse_mass32), inertia[6];
-            for (int i = 0; i < 6; i++) inertia[i] = f(a->inverse_inertia32[i]);
-            CROSS(vf, q, ra, p);
-            SYMMETRIC(vf, w, inertia, q);
-            for (int i = 0; i < 3; i++) {
-                put_f(a->dv[i], f(a->dv[i]) - m * p[i]);
-                put_f(a->dv[3 + i], f(a->dv[3 + i]) - w[i]);
-            }
-        }
+        if (b->moves) push(b, rb, p, 1);
+        if (a->moves) push(a, ra, p, -1);
     }
 }
 
