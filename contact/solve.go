@@ -32,7 +32,7 @@ type Options struct {
 	DropInternal bool
 	// Workers is the number of goroutines. Zero: GOMAXPROCS.
 	Workers int
-	// SIMD is the variant of the sweeps of package lanes, one of [lanes.Supported], or [Off]. Empty: the best one, and
+	// SIMD is the variant of the kernels of package lanes, one of [lanes.Supported], or [Off]. Empty: the best one, and
 	// Go where there is none, as in builds without cgo. Residuals and statuses mean the same.
 	SIMD string
 }

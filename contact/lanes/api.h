@@ -13,7 +13,7 @@ typedef struct {
 } lanes_options;
 
 // The columns are those of Problem in doc.go; world holds the indices of the worlds of the group. The scratch memory
-// has lanes_scratch bytes for so many bodies and contacts and is aligned to 32.
+// has lanes_sweep_scratch bytes for so many bodies and contacts and is aligned to 32.
 #define LANES_SWEEP(name)                                                                                 \
     void name(const lanes_options *o, const int32_t *world, const double *mass, const double *inertia,    \
               const double *velocity, const int32_t *count, const int32_t *body_a, const int32_t *body_b, \

@@ -1,10 +1,10 @@
-// Package lanes solves contact problems of worlds of rigid bodies in C: sweeps of projected Gauss-Seidel with a world
-// in each SIMD lane. It is the fast half of package contact, which measures every answer anew in float64 and solves
-// what this package leaves.
+// Package lanes solves contact problems of worlds of rigid bodies in C: by sweeps of projected Gauss-Seidel with a
+// world in each SIMD lane, and by Newton's method, one world at a time. It is the fast half of package contact, which
+// measures every answer anew in float64 and solves what this package leaves.
 //
-// The sweeps of [Sweep] are in float32 and start from relative velocities that are formed in float64; residuals are in
-// float64. The impulses of a world depend on its own problem alone, not on the other worlds of a group or its lane.
-// They have other bits on processors with another variant. Contacts may have no compliance.
+// The sweeps of [Sweep] are in float32 and start from relative velocities that are formed in float64; residuals, and
+// all of [Newton], are in float64. The impulses of a world depend on its own problem alone, not on the other worlds of
+// a group or its lane. Variants differ in rounding. Contacts must not have compliance.
 //
 // A call belongs to one goroutine, and so does its [Scratch]. There is no error: input is checked by the caller.
 // Without cgo [Supported] is empty, and nothing else may be called.
@@ -13,7 +13,8 @@ package lanes
 // Width is the number of worlds of a group.
 const Width = 8
 
-// Problem is columns of W worlds of B bodies and C contacts, as in contact.Problem. None is empty.
+// Problem is columns of W worlds of B bodies and C contacts, as in contact.Problem. None is empty but for
+// Target and Warm, which may be absent.
 type Problem struct {
 	Bodies, Contacts int
 

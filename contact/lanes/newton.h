@@ -277,7 +277,7 @@ static double keep(world *w, int outer) {
     return e;
 }
 
-// block_of is the block of JpᵀHJq, added to the matrix.
+// add_block adds the block JpᵀHJq to the matrix; left is JpᵀH.
 INLINE void add_block(world *w, int p, int q, const eight left[3], const eight *right) {
     double *m = w->matrix + (int64_t)6 * p * w->stride + 8 * q;
     for (int i = 0; i < 6; i++, m += w->stride) {

@@ -7,8 +7,8 @@
 // nothing. The contacts of a world have the same order in every union, so that its impulses do not depend on the other
 // worlds.
 //
-// A block of sweeps changes velocities by dv, in float32, and knows c at its begin, formed in float64 from the impulses
-// alone and rounded. So the error of a block is relative to the changes within it, not to the velocities.
+// A block of sweeps changes velocities by dv, in float32. It starts from c, which is formed in float64 from the
+// impulses alone and then rounded. So the error of a block is relative to the changes within it, not to the velocities.
 
 #include "api.h"
 #include "vectors.h"
@@ -38,7 +38,7 @@ typedef struct {
     wide lambda[3], best[3];
     slim axis32[3][3], arm_a32[3], arm_b32[3], friction32;
     slim c[3], lambda32[3];
-    slim step_n, step_t; // of the CCP both are that of all axes
+    slim step_n, step_t; // equal under the CCP
     slim g_xn, g_yn;
 } slot;
 

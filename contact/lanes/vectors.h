@@ -40,7 +40,6 @@ INLINE vd sqrt_d(vd x) {
 }
 #endif
 INLINE vf max_f(vf x, vf y) { return choose_f(x > y, x, y); }
-INLINE vf abs_f(vf x) { return (vf)((vfm)x & INT32_MAX); }
 INLINE vd abs_d(vd x) { return (vd)((vdm)x & INT64_MAX); }
 
 // max_nan is the larger one, and NaN if either is NaN.
