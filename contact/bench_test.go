@@ -2,12 +2,12 @@ package contact_test
 
 import (
 	"context"
-	"syscall"
 	"testing"
 
 	"clearance/contact"
 	"clearance/contact/scenes"
 	"clearance/cpu"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -40,21 +40,13 @@ func BenchmarkStep(b *testing.B) {
 				step()
 			}
 			b.ReportAllocs()
-			before := processTime(b)
+			before := testkit.CPUTime(b)
 			for b.Loop() {
 				step()
 			}
-			b.ReportMetric(1e6*(processTime(b)-before)/float64(worlds*b.N), "µs-CPU/world-step")
+			used := testkit.CPUTime(b) - before
+			b.ReportMetric(1e6*used.Seconds()/float64(worlds*b.N), "µs-CPU/world-step")
 			b.ReportMetric(float64(worlds)*float64(b.N)/b.Elapsed().Seconds(), "world-steps/s")
 		})
 	}
-}
-
-// processTime is the time in seconds that all threads of the process have run.
-func processTime(b *testing.B) float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return 1e-9 * float64(u.Utime.Nano()+u.Stime.Nano())
 }

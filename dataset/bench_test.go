@@ -4,34 +4,25 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
 	"clearance/batch"
+	"clearance/internal/testkit"
 )
 
 // benchRows is a few row groups, and more than caches hold.
 const benchRows = 1 << 20
 
-// cpuTime is the time that all threads of the process have run.
-func cpuTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 // perRow runs f until the time of the benchmark is up, and reports nanoseconds a row of the processors and of the
 // clock.
 func perRow(b *testing.B, f func()) {
-	cpu, start := cpuTime(b), time.Now()
+	cpu, start := testkit.CPUTime(b), time.Now()
 	for b.Loop() {
 		f()
 	}
 	rows := float64(b.N) * benchRows
-	b.ReportMetric(float64(cpuTime(b)-cpu)/rows, "cpu-ns/row")
+	b.ReportMetric(float64(testkit.CPUTime(b)-cpu)/rows, "cpu-ns/row")
 	b.ReportMetric(float64(time.Since(start))/rows, "wall-ns/row")
 }
 
