@@ -44,14 +44,16 @@ func BenchmarkDerivative(b *testing.B) {
 	}
 }
 
-// passes are a query and what takes its derivatives, on one core.
-type passes struct {
-	names []string
-	run   []func() error
+// timed is a call whose least time counts.
+type timed struct {
+	name  string
+	run   func() error
+	least time.Duration
 }
 
-// passesOf are pairs of a shape with itself, n of them in random places at about a distance of their centers.
-func passesOf(b *testing.B, shape geom.Shape, apart float64, n int, precision batch.Precision) *passes {
+// passesOf are a query, the first, and the passes that take its derivatives, on one core: of pairs of a shape with
+// itself, n of them in random places with their centers at a distance.
+func passesOf(b *testing.B, shape geom.Shape, apart float64, n int, precision batch.Precision) (passes []timed) {
 	b.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))
 	lib, err := batch.NewLibrary([]geom.Shape{shape}, nil)
@@ -84,34 +86,33 @@ func passesOf(b *testing.B, shape geom.Shape, apart float64, n int, precision ba
 		return batch.NewResults(n, &batch.Options{Columns: c, Precision: precision})
 	}
 	alone, all := derived(batch.ColDDistance), derived(batch.DerivedColumns)
-	var p passes
-	add := func(name string, run func() error) { p.names, p.run = append(p.names, name), append(p.run, run) }
+	add := func(name string, run func() error) { passes = append(passes, timed{name: name, run: run}) }
 	add("query", func() error { return backend.Run(ctx, job, 0, n, job.Results) })
 	add("d_distance", func() error { return (&Pass{Workers: 1}).Run(ctx, job, alone) })
 	add("d_distance of a query", func() error { return query.Differentiate(ctx, &asked, 0, 0, both) })
-	for _, mode := range []passMode{{"", Options{}, ""}, {" in Go", Options{}, "off"},
-		{", Gumbel", Options{Mode: Gumbel}, ""}, {", Gumbel in Go", Options{Mode: Gumbel}, "off"}} {
-		pass := Pass{Options: mode.o, Workers: 1, variant: mode.variant}
-		add("all columns"+mode.name, func() error { return pass.Run(ctx, job, all) })
-		add("VJP"+mode.name, func() error { return pass.VJP(ctx, job, cotangents, gradients) })
-		if mode.name == "" {
+	for _, c := range []struct {
+		name string
+		pass Pass
+	}{
+		{"", Pass{Workers: 1}},
+		{" in Go", Pass{Workers: 1, variant: "off"}},
+		{", Gumbel", Pass{Workers: 1, Options: Options{Mode: Gumbel}}},
+		{", Gumbel in Go", Pass{Workers: 1, Options: Options{Mode: Gumbel}, variant: "off"}},
+	} {
+		pass := &c.pass
+		add("all columns"+c.name, func() error { return pass.Run(ctx, job, all) })
+		add("VJP"+c.name, func() error { return pass.VJP(ctx, job, cotangents, gradients) })
+		if c.name == "" {
 			add("JVP", func() error { return pass.JVP(ctx, job, twists, tangents) })
 		}
 	}
-	for _, run := range p.run {
-		if err := run(); err != nil {
+	for _, p := range passes {
+		if err := p.run(); err != nil {
 			b.Fatal(err)
 		}
 	}
 	both.CopyRows(0, job.Results, 0, n, job.Results.Columns)
-	return &p
-}
-
-// passMode is a way to take derivatives that the benchmark compares.
-type passMode struct {
-	name    string
-	o       Options
-	variant string
+	return passes
 }
 
 // BenchmarkPass is the time of one row on one core of a query, of columns of derivatives and of products. They run in
@@ -138,23 +139,23 @@ func BenchmarkPass(b *testing.B) {
 	} {
 		for _, precision := range []batch.Precision{batch.Double, batch.Single} {
 			b.Run(c.name+"/"+precision.String(), func(b *testing.B) {
-				p := passesOf(b, c.shape, c.apart, n, precision)
-				least := make([]time.Duration, len(p.run))
+				passes := passesOf(b, c.shape, c.apart, n, precision)
 				for b.Loop() {
-					for k, run := range p.run {
+					for k := range passes {
+						p := &passes[k]
 						start := time.Now()
-						if err := run(); err != nil {
+						if err := p.run(); err != nil {
 							b.Fatal(err)
 						}
-						if took := time.Since(start); least[k] == 0 || took < least[k] {
-							least[k] = took
+						if took := time.Since(start); p.least == 0 || took < p.least {
+							p.least = took
 						}
 					}
 				}
 				var table strings.Builder
-				for k, name := range p.names { // tests print ten lines of a log
-					fmt.Fprintf(&table, "%s%-26s %7.0f ns/row, %6.2f of the query", []string{"\n", "   "}[k%2], name,
-						float64(least[k])/n, float64(least[k])/float64(least[0]))
+				for k, p := range passes { // two to a line, since tests print ten lines of a log
+					fmt.Fprintf(&table, "%s%-26s %7.0f ns/row, %6.2f of the query", []string{"\n", "   "}[k%2], p.name,
+						float64(p.least)/n, float64(p.least)/float64(passes[0].least))
 				}
 				b.Log(table.String())
 			})
