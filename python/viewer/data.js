@@ -13,7 +13,7 @@ function numbers(list) {
     return new TYPES[name](bytes.buffer);
 }
 
-export const bound = (x) => (x === "inf" ? Infinity : x === "-inf" ? -Infinity : x === null ? NaN : x);
+const bound = (x) => (x === "inf" ? Infinity : x === "-inf" ? -Infinity : x === null ? NaN : x);
 
 const LISTS = { shapes: ["points"], worlds: ["bodies", "times", "poses"] };
 

@@ -40,16 +40,16 @@ export class Difference {
         if (!a.length || !b.length) return s.draw();
         if (this.of !== key) {
             this.form?.dispose();
-            this.points = supports(a, b);
-            this.form = hull(this.points);
+            const points = supports(a, b);
+            this.form = hull(points);
             const corners = [[0, 0, 0]];
-            for (let i = 0; i < this.points.length; i += 3) corners.push(this.points.slice(i, i + 3));
+            for (let i = 0; i < points.length; i += 3) corners.push(points.slice(i, i + 3));
             this.size = bounding(corners);
             this.of = key;
             s.frame(this.size);
         }
         const r = this.size.radius;
-        s.solid(this.form, [0, 0, 0, 1, 0, 0, 0], COLORS.difference, { opacity: 0.35 });
+        s.solid(this.form, [0, 0, 0, 1, 0, 0, 0], COLORS.difference, 0.35);
         s.dot([0, 0, 0], 0.03 * r, COLORS.normal);
         if (witnesses) s.dot(sub(...witnesses), 0.02 * r, COLORS.witness);
         if (step) {

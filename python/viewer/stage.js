@@ -56,13 +56,13 @@ export class Stage {
         return made;
     }
 
-    // solid draws a geometry at a pose; scaled about a center of the world by a factor, if there is one.
-    solid(form, pose, color, { opacity = 0.72, wire = false } = {}) {
+    // solid draws a geometry at a pose, points of a geometry without faces.
+    solid(form, pose, color, opacity = 0.72) {
         const flat = !form.index && !form.getAttribute("normal");
         const mesh = flat
             ? this.add(form, new THREE.PointsMaterial({ color, size: 6, sizeAttenuation: false }), THREE.Points)
             : this.add(form, new THREE.MeshStandardMaterial({
-                  color, flatShading: true, transparent: true, opacity, side: THREE.DoubleSide, wireframe: wire,
+                  color, flatShading: true, transparent: true, opacity, side: THREE.DoubleSide,
                   depthWrite: opacity > 0.5,
               }));
         mesh.position.set(pose[0], pose[1], pose[2]);
@@ -72,13 +72,13 @@ export class Stage {
 
     // grown is a solid scaled by a factor about a point of the world.
     grown(form, pose, color, factor, center) {
-        const mesh = this.solid(form, pose, color, { opacity: 0.18 });
+        const mesh = this.solid(form, pose, color, 0.18);
         mesh.scale.setScalar(factor);
         mesh.position.sub(vec(center)).multiplyScalar(factor).add(vec(center));
     }
 
     halfspace(pose, color, size) {
-        const mesh = this.solid(square, pose, color, { opacity: 0.35 });
+        const mesh = this.solid(square, pose, color, 0.35);
         mesh.scale.setScalar(size);
     }
 
@@ -107,8 +107,9 @@ export class Stage {
         mesh.position.set(...at);
     }
 
-    arrow(from, direction, length, color, head = 0.22) {
-        const made = new THREE.ArrowHelper(vec(direction), vec(from), length, color, head * length, 0.6 * head * length);
+    arrow(from, direction, length, color) {
+        const head = 0.22 * length;
+        const made = new THREE.ArrowHelper(vec(direction), vec(from), length, color, head, 0.6 * head);
         for (const part of [made.line, made.cone]) {
             part.material.depthTest = false;
             part.material.transparent = true;

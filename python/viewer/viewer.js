@@ -80,7 +80,7 @@ function draw() {
     for (const side of [...pair, ...others]) {
         for (const [shape, at] of parts(side)) {
             if (scene.shapes[shape].kind === "halfspace") stage.halfspace(at, side.color, 6 * r);
-            else stage.solid(form(shape), at, side.color, { opacity: side.place < 0 || pair.includes(side) ? 0.72 : 0.3 });
+            else stage.solid(form(shape), at, side.color, pair.includes(side) ? 0.72 : 0.3);
         }
     }
     if (here) answer(i, pair, witnesses, n, r);
@@ -115,10 +115,11 @@ function answer(i, pair, witnesses, n, r) {
             stage.ball(witnesses[1], gap * state.magnified, COLORS.gap, true);
         }
     }
-    if ($("planes").checked && n) {
-        for (const [s, w] of [["plane_a", witnesses[0]], ["plane_b", witnesses[0]]]) {
+    const w = witnesses[0];
+    if ($("planes").checked && n && w) {
+        for (const s of ["plane_a", "plane_b"]) {
             const offset = rows[s]?.[i];
-            if (!w || offset === undefined || Number.isNaN(offset)) continue;
+            if (offset === undefined || Number.isNaN(offset)) continue;
             const along = offset - (w[0] * n[0] + w[1] * n[1] + w[2] * n[2]);
             stage.plane(w.map((x, k) => x + along * n[k]), n, 1.3 * r);
         }
@@ -148,7 +149,8 @@ function facts(i, trace, step) {
     for (const s of ["a", "b"]) {
         const body = scene.bodies[rows[`body_${s}`][i]];
         const place = rows[`place_${s}`]?.[i] ?? -1;
-        if (body || !w) lines.push(`${s.toUpperCase()}  ${place >= 0 ? `place ${place}: ` : ""}${body?.name ?? "not known"}`);
+        const at = place >= 0 ? `place ${place}: ` : "";
+        if (body || !w) lines.push(`${s.toUpperCase()}  ${at}${body?.name ?? "not known"}`);
     }
     if (rows.time) lines.push(`time ${number(rows.time[i])} ${scene.time_unit}`);
     if (!Number.isNaN(rows.value[i])) lines.push(`${scene.value} ${rows.value[i]}`);
@@ -163,7 +165,8 @@ function facts(i, trace, step) {
     if (!trace) return;
     const [low, high] = [rows.value[i] - rows.gap[i], rows.value[i] + rows.gap[i]];
     const told = [
-        `step ${state.step + 1} of ${trace.steps.length}: ${step.solver}, evaluation ${step.evaluation} of ${trace.evaluations}`,
+        `step ${state.step + 1} of ${trace.steps.length}: ${step.solver}, ` +
+            `evaluation ${step.evaluation} of ${trace.evaluations}`,
         `lower ${step.lower}`,
         `upper ${step.upper}`,
         `width ${number(step.upper - step.lower, 3)}`,
