@@ -6,7 +6,7 @@ import math
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, get_args
 
 import numpy as np
 
@@ -141,11 +141,17 @@ def flag(option: str, value: Any) -> bool:
     return bool(value)
 
 
-def one_of(option: str, value: Any, choices: list[str]) -> Any:
+def one_of(option: str, value: Any, choices: Sequence[str]) -> Any:
     """A value that is one of the choices."""
     if not isinstance(value, str) or value not in choices:
         raise OptionError(f"{option}: {value!r}, want one of {', '.join(choices)}")
     return value
+
+
+def check_quat(quat: Any) -> None:
+    """Raise OptionError for what is no order of the quaternions of poses."""
+    if not isinstance(quat, str) or quat not in get_args(Order):
+        raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw"')
 
 
 def names_of(columns: Iterable[str]) -> list[str]:

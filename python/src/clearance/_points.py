@@ -13,7 +13,7 @@ from ._arrays import Array, address, host, reordered, take
 from ._errors import ArrayError, ClosedError, OptionError
 from ._kinematics import product, rotated
 from ._named import named
-from ._options import real
+from ._options import check_quat, real
 from ._pairs import check_order, pair_columns
 from ._result import Report, report_of
 
@@ -137,8 +137,7 @@ def contacts(
 
 def scene_contacts(engine: Engine, scene: Scene, poses: Any, quat: str, max_gap: float) -> ContactPoints:
     """See :meth:`Engine.scene_contacts`."""
-    if quat not in ("wxyz", "xyzw"):
-        raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw"')
+    check_quat(quat)
     given = host("poses", poses, True)
     if given.ndim != 3:
         raise ArrayError("poses", f"has the shape {list(given.shape)}, want [W, {len(scene.bodies)}, 7]")

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, get_args
 import clearance as cl
 
 from ._errors import OptionError
-from ._options import Order, Precision, one_of, whole
+from ._options import Precision, check_quat, one_of, whole
 
 _engines: Final[dict[tuple[str, str, int], cl.Engine]] = {}
 
@@ -79,7 +79,7 @@ class Rollouts:
         workers: int = 1,
         **options: Any,
     ) -> None:
-        one_of("precision", precision, list(get_args(Precision)))
+        one_of("precision", precision, get_args(Precision))
         ray = _ray()
 
         whole("actors", actors, 1)
@@ -98,7 +98,7 @@ class Rollouts:
 
     def submit(self, poses: Any, *, quat: Literal["wxyz", "xyzw"]) -> list[Any]:
         """References to the columns of each actor's worlds, a dict of arrays each. poses: float64 [W,M,7]."""
-        one_of("quat", quat, list(get_args(Order)))
+        check_quat(quat)
         worlds = self.ranges[-1][1]
         if len(poses) != worlds:
             raise cl.ArrayError("poses", f"of {len(poses)} worlds, want {worlds}")

@@ -6,7 +6,7 @@ import ctypes
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ._asked import Asked, places_of, reduction
 from ._bodies import Table, pair_arrays
 from ._errors import ArrayError, ClosedError, CopyError, OptionError
 from ._kinematics import quaternions
-from ._options import INT64, Order, flag, one_of, place, real, whole
+from ._options import INT64, Order, check_quat, flag, place, real, whole
 from ._result import Result, SceneResult, to_torch
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Rollout:
         if poses is not None and names is not None:
             raise OptionError("names: those of xpos and xmat; poses are in the order of the places")
         if poses is None and quat is not None:
-            one_of("quat", quat, list(get_args(Order)))
+            check_quat(quat)
         array = self._of_matrices(xpos, xmat, names, copy) if poses is None else self._of_poses(poses, quat, copy)
         order = "wxyz" if quat is None else quat  # of matrices: as they are converted
         return self._run(address(array), array, given, out, order if grad else None)
@@ -111,8 +111,7 @@ class Rollout:
         )
 
     def _of_poses(self, poses: Any, quat: str | None, copy: bool) -> Array:
-        if quat not in ("wxyz", "xyzw"):
-            raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw"')
+        check_quat(quat)
         array = take("poses", poses, np.float64, (self.bodies, 7), self.worlds, copy)
         if quat == "xyzw":
             if not copy:

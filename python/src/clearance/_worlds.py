@@ -18,7 +18,7 @@ from ._bodies import Table, listed_pairs, pair_arrays
 from ._engine import Engine
 from ._errors import ArrayError, OptionError
 from ._library import Library
-from ._options import Method, Order, Precision, flag, path_bytes, real
+from ._options import Method, Order, Precision, check_quat, flag, path_bytes, real
 from ._result import report_of
 from ._scene import Scene
 from ._score import FileReport, opened_or, run_file
@@ -65,8 +65,7 @@ def write_worlds(
     """
     check_scene(scene)
     n = nat.native()
-    if quat not in ("wxyz", "xyzw"):
-        raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw"')
+    check_quat(quat)
     array = host("poses", poses, True)
     if array.ndim not in (3, 4):
         raise ArrayError("poses", f"has the shape {list(array.shape)}, want [W, M, 7] or [W, T, M, 7]")

@@ -28,7 +28,7 @@ from ._errors import ArrayError, OptionError, RowError
 from ._free_bodies import FreeBodies, from_mujoco, from_urdf
 from ._library import Library
 from ._named import named, numbers
-from ._options import flag, one_of, real, whole
+from ._options import check_quat, flag, one_of, real, whole
 from ._page import View
 from ._result import Report, report_of
 from ._show import bodies_described, play
@@ -408,8 +408,7 @@ class Simulation:
     def start(self, position: Any, rotation: Any, velocity: Any = None, spin: Any = None, *, quat: str) -> None:
         """Set the state: position [W,M,3], rotation [W,M,4] in the order ``quat``, velocity of the centers of mass and
         spin [W,M,3] (default: at rest). A world whose state is not finite is invalid, and the others are stepped."""
-        if quat not in ("wxyz", "xyzw"):
-            raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw"')
+        check_quat(quat)
         m = self.bodies
         p = host("position", position, True)
         if p.ndim != 3 or p.shape[1:] != (m, 3):

@@ -137,7 +137,7 @@ def score(
     whole("workers", workers, 1)
     whole("rows_per_shard", rows_per_shard, 1, INT64)
     whole("verify", verify)
-    one_of("precision", precision, list(get_args(Precision)))
+    one_of("precision", precision, get_args(Precision))
     resume, progress = flag("resume", resume), flag("progress", progress)
     need = _need(workers)
     memory = need if memory is None else whole("memory", memory, 1, INT64)
