@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from ._errors import FileError
 from ._ray_actors import _ray
-from ._ray_shards import STATUSES, Manifest, Shard
+from ._ray_shards import Manifest, Shard
 from ._ray_tasks import Asked, answer, audit
+from ._result import STATUSES
 
 # Seconds between two writings of the manifest.
 _PAUSE: Final = 2.0

@@ -15,10 +15,10 @@ import clearance as cl
 
 from ._errors import FileError, OptionError
 from ._ray_store import Local, Remote, place
+from ._result import STATUSES
 
 # Names that begin with _ are no parts of the table.
 MANIFEST: Final = "_manifest.parquet"
-STATUSES: Final = ("separated", "touching", "penetrating", "undecided", "invalid")
 _NUMBERS: Final = ("iterations", "audited", "refuted", "peak_memory")
 _TEXTS: Final = ("backend", "host", "sha256", "stamp", "error", "first_invalid")
 

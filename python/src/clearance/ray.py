@@ -23,9 +23,10 @@ from ._errors import FileError, OptionError, RefutedError, RowError
 from ._options import INT64, Precision, flag, one_of, whole
 from ._ray_actors import Rollouts, Scorer, _ray
 from ._ray_run import Run
-from ._ray_shards import MANIFEST, STATUSES, Manifest, digest_of, files_of, plan
+from ._ray_shards import MANIFEST, Manifest, digest_of, files_of, plan
 from ._ray_store import place
 from ._ray_tasks import Asked
+from ._result import STATUSES
 
 __all__ = ["MANIFEST", "Rollouts", "ScoreReport", "Scorer", "score"]
 
