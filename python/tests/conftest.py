@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import clearance as cl
+from clearance import _page
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -70,6 +71,22 @@ def every_kind() -> cl.Library:
 @pytest.fixture(scope="session")
 def pairs() -> Pairs:
     return Pairs(every_kind(), 2000)
+
+
+def missing() -> str:
+    """Why the wheel has no script of the viewer, "" if it has one."""
+    try:
+        _page.script()
+    except cl.FileError as e:
+        return str(e)
+    return ""
+
+
+@pytest.fixture
+def page_without_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a page contains does not depend on the script that draws it: a wheel without one makes pages, too."""
+    if missing():
+        monkeypatch.setattr(_page, "script", str)
 
 
 # How long a program may take that takes seconds: the machine may be busy with other work. No verdict is closer.

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 from chromium import Browser
-from test_show import missing, scene_of
+from conftest import missing
+from test_show import scene_of
 
 import clearance as cl
 from clearance import _describe as doc
+from clearance._result import STATUSES
 
 HOSTILE = "</script><script>document.title='EXECUTED'</script><img src=x onerror=\"document.title='EXECUTED'\">"
 
+pytestmark = pytest.mark.usefixtures("page_without_script")
 browsers = pytest.mark.skipif(missing() != "", reason=missing())
 
 
@@ -29,6 +32,19 @@ def pairs() -> tuple[Any, ...]:
     quat[4] = [0.9, 0.3, 0.2, 0.1]
     pos_b = np.array([[2.5, 0, 0], [1.2, 0.4, 0.3], [0, 0, 3], [1.5, 0.2, 0.9], [1.6, 0.2, 0.5]])
     return lib, [box, box, floor, egg, egg], [ball, ball, box, ball, box], np.zeros((5, 3)), quat, pos_b, quat
+
+
+def approach() -> tuple[cl.Scene, Any]:
+    """A wall, and the way points [1,3,2,7] of a ball that comes to it."""
+    scene = cl.Scene()
+    ball, box = scene.library.sphere(0.5), scene.library.box([1, 1, 1])
+    scene.add(box, name="wall")
+    scene.add(ball, name="comes")
+    scene.pairs = [(0, 1)]
+    poses = np.zeros((1, 3, 2, 7))
+    poses[..., 3] = 1
+    poses[0, :, 1, 0] = [5, 3, -1]
+    return scene, poses
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +79,8 @@ def test_traces(method: Any) -> None:
         assert last["solver"] == "answer" and (last["lower"], last["upper"]) == (t["lower"], t["upper"])
         gap = np.float32(max(t["upper"] - r.distance[i], r.distance[i] - t["lower"]))
         assert r.gap[i] in (gap, np.nextafter(gap, np.float32(1))), "the gap is rounded up"
-        assert t["status"] == doc_status(r, i) and last["witnesses"]["a"] == r.witness_a[i].tolist()
+        assert t["status"] == STATUSES[r.status[i]] and last["witnesses"]["a"] == r.witness_a[i].tolist()
         assert len(t["steps"]) == t["evaluations"] + 1 == r.iterations[i] + 1 if r.iterations is not None else True
-
-
-def doc_status(result: cl.Result, row: int) -> str:
-    return ("separated", "touching", "penetrating", "undecided", "invalid")[int(result.status[row])]
 
 
 def test_refused_traces(engine: cl.Engine) -> None:
@@ -190,14 +202,7 @@ def test_rows_steps_and_contacts(browser: Browser, tmp_path: Path) -> None:
 @browsers
 def test_time_line(browser: Browser, engine: cl.Engine, tmp_path: Path) -> None:
     """A sweep and a rollout move along the time line, and play."""
-    scene = cl.Scene()
-    ball, box = scene.library.sphere(0.5), scene.library.box([1, 1, 1])
-    scene.add(box, name="wall")
-    scene.add(ball, name="comes")
-    scene.pairs = [(0, 1)]
-    poses = np.zeros((1, 3, 2, 7))
-    poses[..., 3] = 1
-    poses[0, :, 1, 0] = [5, 3, -1]
+    scene, poses = approach()
     page = tmp_path / "sweep.html"
     cl.show(engine.sweep(scene, poses, quat="wxyz"), scene, poses, quat="wxyz", path=page)
     browser.open(page.as_uri())

@@ -20,21 +20,7 @@ from clearance import _describe as doc
 from clearance import _page
 from clearance.__main__ import main
 
-
-def missing() -> str:
-    """Why the wheel has no script of the viewer, "" if it has one."""
-    try:
-        _page.script()
-    except cl.FileError as e:
-        return str(e)
-    return ""
-
-
-@pytest.fixture(autouse=True)
-def page_without_script(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a page contains does not depend on the script that draws it: a wheel without one makes pages, too."""
-    if missing():
-        monkeypatch.setattr(_page, "script", str)
+pytestmark = pytest.mark.usefixtures("page_without_script")
 
 
 def test_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

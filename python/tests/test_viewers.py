@@ -11,18 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_page import pairs
-from test_show import missing
+from test_page import approach, pairs
 
 import clearance as cl
 from clearance import _describe as doc
-from clearance import _page, _viewers
+from clearance import _viewers
 
-
-@pytest.fixture(autouse=True)
-def page_without_script(monkeypatch: pytest.MonkeyPatch) -> None:
-    if missing():
-        monkeypatch.setattr(_page, "script", str)
+pytestmark = pytest.mark.usefixtures("page_without_script")
 
 
 def view_of_pairs(**options: Any) -> tuple[cl.View, Any, Any]:
@@ -34,14 +29,7 @@ def view_of_pairs(**options: Any) -> tuple[cl.View, Any, Any]:
 
 
 def sweep() -> cl.View:
-    scene = cl.Scene()
-    ball, box = scene.library.sphere(0.5), scene.library.box([1, 1, 1])
-    scene.add(box, name="wall")
-    scene.add(ball, name="comes")
-    scene.pairs = [(0, 1)]
-    poses = np.zeros((1, 3, 2, 7))
-    poses[..., 3] = 1
-    poses[0, :, 1, 0] = [5, 3, -1]
+    scene, poses = approach()
     return cl.show(cl.Engine().sweep(scene, poses, quat="wxyz"), scene, poses, quat="wxyz")
 
 
