@@ -32,10 +32,9 @@ def hull(points: Array) -> Array:
     """The triangles [F,3] of the convex hull of points [P,3], counter-clockwise seen from outside."""
     n, error, needed = nat.native(), nat.Error(), ctypes.c_int64()
     points = np.ascontiguousarray(points, np.float64)
-    n.raise_for(n.hull(address(points), len(points), None, 0, needed, error), error)
-    triangles = np.zeros((needed.value, 3), np.int32)
+    triangles = np.zeros((max(2 * len(points) - 4, 0), 3), np.int32)  # no hull has more, by Euler's formula
     n.raise_for(n.hull(address(points), len(points), address(triangles), len(triangles), needed, error), error)
-    return triangles
+    return triangles[: needed.value]
 
 
 class Scene:
