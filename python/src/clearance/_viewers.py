@@ -84,6 +84,10 @@ class Scene:
             if body >= 0 and pose is not None:
                 yield side, body, pose
 
+    def witnesses(self, i: int) -> list[Array]:
+        """The witnesses of a row that are known."""
+        return [w for w in (self.vector("witness_a", i), self.vector("witness_b", i)) if w is not None]
+
     def contacts(self, i: int) -> tuple[Array, Array]:
         """Contact points and normals [C,3] of a row."""
         if "contact_begin" not in self.columns:
@@ -116,7 +120,7 @@ def to_rerun(scene: dict[str, Any], recording: Any = None, path: str | os.PathLi
         for side, body, pose in s.sides(i):
             _log_mesh(rr, rec, f"row/{side}", s.mesh(body), COLORS[side])
             _log_pose(rr, rec, f"row/{side}", pose)
-        witnesses = [w for w in (s.vector("witness_a", i), s.vector("witness_b", i)) if w is not None]
+        witnesses = s.witnesses(i)
         if witnesses:
             rec.log("row/witnesses", rr.Points3D(witnesses, colors=[COLORS["witness"]], radii=0.01 * s.size))
         normal, gap = s.vector("normal", i), s.vector("gap", i, 1)
@@ -240,7 +244,7 @@ class _Drawn:
         self._clear()
         for side, body, pose in s.sides(i):
             self._body(f"/{side}", body, pose, COLORS[side])
-        witnesses = [w for w in (s.vector("witness_a", i), s.vector("witness_b", i)) if w is not None]
+        witnesses = s.witnesses(i)
         for k, w in enumerate(witnesses):
             self._ball(f"/witness_{k}", w, 0.01 * s.size, COLORS["witness"])
         normal, gap, value = s.vector("normal", i), s.vector("gap", i, 1), s.vector("value", i, 1)
