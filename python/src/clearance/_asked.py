@@ -34,9 +34,10 @@ class Asked:
     bodies: Array
     pairs: Array | None
 
-    def body(self, world: int, place: int) -> int:
-        """The body of the scene at a place of a world, -1 if none stands there."""
-        return int(self.bodies[place] if self.bodies.ndim == 1 else self.bodies[world, place])
+    def of_world(self, world: int) -> Array:
+        """The bodies of the scene at the places [M] of a world, -1 where none stands."""
+        bodies: Array = self.bodies if self.bodies.ndim == 1 else self.bodies[world]
+        return bodies
 
 
 def check_scene(scene: Any) -> None:

@@ -163,8 +163,8 @@ def _described(result: Result | SweepResult, about: _Pairs | _Bodies, chosen: Ar
     if isinstance(result, SweepResult):
         names, value = STATES, np.full(count, np.nan)
         state, lower = status[chosen], host_array(result.lower).ravel()[chosen]
-        value[state == FREE] = np.where(np.isfinite(lower), lower, np.nan)[state == FREE]
-        value[state == CONTACT] = 0
+        known = (state == FREE) & np.isfinite(lower)
+        value[known], value[state == CONTACT] = lower[known], 0
         columns |= {"value": value, "gap": np.full(count, np.nan)}
         columns |= {name: np.full((count, 3), np.nan) for name in ("normal", "witness_a", "witness_b")}
         title, kind = "sweep", "distance"
@@ -350,7 +350,7 @@ class _Bodies:
         bodies, shapes = np.full(count, -1, np.int32), np.full(count, -1, np.int32)
         poses, nearest = np.full((count, 7), np.nan), np.full((count, 7), np.nan)
         for i, (row, world, place) in enumerate(zip(chosen.tolist(), worlds.tolist(), places.tolist(), strict=True)):
-            body = -1 if place < 0 else self.asked.body(world, place)
+            body = -1 if place < 0 else int(self.asked.of_world(world)[place])
             if body < 0:
                 continue
             bodies[i], poses[i] = body, self._pose(row, world, place)
@@ -410,8 +410,7 @@ class _Standing(_Bodies):
     def worlds_described(self) -> list[dict[str, Any]]:
         if self.dt is not None:
             return [doc.world_of(0, self.asked.bodies, self.dt * np.arange(len(self.poses)), self.poses)]
-        stood = self.asked.bodies
-        return [doc.world_of(w, stood if stood.ndim == 1 else stood[w], [0], self.poses[w, None]) for w in self.used]
+        return [doc.world_of(w, self.asked.of_world(w), [0], self.poses[w, None]) for w in self.used]
 
 
 class _Moving(_Bodies):
@@ -441,8 +440,7 @@ class _Moving(_Bodies):
 
     def worlds_described(self) -> list[dict[str, Any]]:
         times = np.arange(self.poses.shape[1])
-        stood = self.asked.bodies
-        return [doc.world_of(w, stood if stood.ndim == 1 else stood[w], times, self.poses[w]) for w in self.used]
+        return [doc.world_of(w, self.asked.of_world(w), times, self.poses[w]) for w in self.used]
 
 
 def _poses(value: Any, quat: str, leading: tuple[int, ...]) -> Array:
