@@ -36,7 +36,7 @@ class Run:
         self._written = time.monotonic()
 
     def work(self) -> None:
-        """Do it. The manifest is written also after an interrupt."""
+        """Run the tasks. The manifest is written also after an interrupt."""
         self._manifest.write()
         try:
             while self._todo or self._running:

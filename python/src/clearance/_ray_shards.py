@@ -44,7 +44,7 @@ class Shard:
 
     @property
     def title(self) -> str:
-        """What people read of it."""
+        """Its name in Ray's dashboard."""
         return f"{PurePath(self.path).name}[{self.lo}:{self.hi}]"
 
 

@@ -102,7 +102,7 @@ class Local:
         return os.path.exists(self.path)
 
     def identity(self) -> str:
-        """What a change of a file changes: its size, its time of change, and a digest of its ends."""
+        """A text that differs after a change of the file: its size, its time of change, and a digest of its ends."""
         about = Path(self.path).stat()
         with open(self.path, "rb") as f:
             return f"{about.st_size}:{about.st_mtime_ns}:{_ends(f, about.st_size)}"
@@ -111,7 +111,7 @@ class Local:
         return cl.pair_rows(self.path)
 
     def stamp(self) -> str:
-        """What the manifest has of a result besides its digest: nothing, as the digest is compared."""
+        """The identity of a result for the manifest: empty, since its digest is compared."""
         return ""
 
     def holds(self, row: dict[str, Any]) -> bool:
