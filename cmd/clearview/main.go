@@ -12,9 +12,11 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 
+	"clearance/contact/scenes"
 	"clearance/internal/view"
 )
 
@@ -45,8 +47,8 @@ func parse(args []string) (*options, error) {
 	fs.StringVar(&o.files.Motions, "motions", "", "worlds of moving bodies, .parquet or .npz")
 	fs.StringVar(&o.files.Results, "results", "", "their results; without them an engine answers")
 	fs.BoolVar(&o.files.AllPairs, "all-pairs", false, "all pairs of the bodies of a world, whatever their file lists")
-	fs.StringVar(&o.scene, "scene", "", "in place of files, a kind of seeded scene that is simulated: ground, heap, "+
-		"mixed, stack4, stack8 or stack10")
+	fs.StringVar(&o.scene, "scene", "", "in place of files, a kind of seeded scene that is simulated: "+
+		strings.Join(scenes.SimulationKinds(), ", "))
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of --scene")
 	fs.BoolVar(&o.simulate, "simulate", false, "let the bodies of --worlds fall, by their physics in --shapes")
 	fs.Float64Var(&o.density, "density", 1000, "kg/m³ of bodies that state no mass")
