@@ -328,7 +328,8 @@ func (r *renderer) batch(b *view.Batch) {
 		gl.DrawElementsInstanced(gl.TRIANGLES, g.triangleCount, gl.UNSIGNED_INT, nil, n)
 	}
 	if g.edgeCount > 0 && (b.Outlines || g.triangleCount == 0) {
-		gl.Uniform4f(edge, 0.12, 0.13, 0.15, 1)
+		c := view.EdgeColor
+		gl.Uniform4f(edge, c[0], c[1], c[2], c[3])
 		gl.Uniform1f(pull, 1e-4)
 		gl.BindBuffer(gl.ELEMENT_ARRAY_BUFFER, g.edges)
 		gl.DrawElementsInstanced(gl.LINES, g.edgeCount, gl.UNSIGNED_INT, nil, n)

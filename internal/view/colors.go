@@ -48,13 +48,15 @@ var (
 	colorGround = Color{0.80, 0.81, 0.82, 1}
 	colorText   = Color{0.10, 0.11, 0.13, 1}
 	colorPanel  = Color{1, 1, 1, 0.82}
-	colorEdge   = Color{0.12, 0.13, 0.15, 1}
 	colorStep   = Color{0.05, 0.45, 0.20, 1}
 	colorOrigin = Color{0, 0, 0, 1}
 )
 
-// Background is the color behind all.
-var Background = Color{0.93, 0.94, 0.95, 1}
+// Background is the color behind all, EdgeColor the color of edges.
+var (
+	Background = Color{0.93, 0.94, 0.95, 1}
+	EdgeColor  = Color{0.12, 0.13, 0.15, 1}
+)
 
 // withAlpha returns c with another opacity.
 func (c Color) withAlpha(a float32) Color { c[3] = a; return c }

@@ -254,7 +254,7 @@ func (a *App) contacts(p *Pass, camera *Camera) {
 		wa, wb := r3.Sub(x.WitnessA, camera.Target), r3.Sub(x.WitnessB, camera.Target)
 		color := x.Class.Color()
 		if x.Class == Clear {
-			color = colorEdge
+			color = EdgeColor
 		}
 		if i == a.Pair {
 			tip := r3.Add(wa, r3.Scale(camera.Distance/10, x.Normal))

@@ -135,9 +135,9 @@ func (s *Steps) drawDifference(p *Pass, target r3.Vec) {
 	origin := r3.Scale(-1, target)
 	for i := range step.Simplex {
 		v := at(&step.Simplex[i])
-		p.Points = append(p.Points, Point{float3(v), 9, colorEdge})
+		p.Points = append(p.Points, Point{float3(v), 9, EdgeColor})
 		for k := range i {
-			p.line(v, at(&step.Simplex[k]), colorEdge)
+			p.line(v, at(&step.Simplex[k]), EdgeColor)
 		}
 	}
 	if step.Iterate != nil {
