@@ -15,14 +15,14 @@ type Trace struct {
 // Step is one evaluation of the support function of D, or the answer. Everything is in the frame of the pair.
 type Step struct {
 	Solver     StepSolver
-	Evaluation int    // number of the evaluation in the trace, from 1; of the answer that of the last one
+	Evaluation int    // number of the evaluation in the trace, from 1; of the answer the number of the last evaluation
 	Direction  r3.Vec // unit, from A to B; of the answer the normal
 	Support    Vertex // of the cores along it; of the answer the witnesses
-	// Simplex is what the solver knew before the evaluation: the vertices of GJK, with the vertex of this step once
-	// they contain the origin, or EPA's closest face. N = 0 where the solver has none.
+	// Simplex is the one before the evaluation: the vertices of GJK, with the vertex of this step once they contain the
+	// origin, or EPA's closest face. N = 0 where the solver has none.
 	Simplex Simplex
-	Iterate r3.Vec  // the point of D closest to the origin so far; 0 if N = 0
-	Known   bool    // that the iterate is known
+	Iterate r3.Vec  // the point of D closest to the origin so far; 0 if it is not known
+	Known   bool    // whether the iterate is known
 	Slope   float64 // of RTR: norm of the gradient at this direction, metres; NaN if it was not computed
 	Region  float64 // of RTR: radius of the trust region; NaN of others
 

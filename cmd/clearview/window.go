@@ -108,7 +108,7 @@ func prepare(ctx context.Context, a *view.App, o *options) error {
 	return nil
 }
 
-// report is what --screenshot prints: of the last frame, and of the times of all.
+// report is the line that --screenshot prints, of the last frame and the times of all frames.
 type report struct {
 	Device    string  `json:"device"`
 	Instances int     `json:"instances"`

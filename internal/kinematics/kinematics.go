@@ -54,7 +54,7 @@ type Tree struct {
 	places []placed
 }
 
-// placed is a place, and whether it is that of its frame.
+// placed is a place, and whether its pose in its frame is the identity.
 type placed struct {
 	Place
 	plain bool
@@ -188,7 +188,7 @@ func (j *moving) move(to, above []Pose, values []float64, dof int) {
 	}
 }
 
-// copy stores a pose number by number: an assignment of arrays that may be one is a call of memmove.
+// copy stores a pose number by number: an assignment of arrays that may overlap is compiled to a call of memmove.
 func (to *Pose) copy(p *Pose) {
 	to[0], to[1], to[2], to[3], to[4], to[5], to[6] = p[0], p[1], p[2], p[3], p[4], p[5], p[6]
 }

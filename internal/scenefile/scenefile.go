@@ -16,7 +16,7 @@ import (
 	"io"
 )
 
-// Format and Version are those of the documents that this package reads and writes.
+// Format and Version of the documents that this package reads and writes.
 const (
 	Format  = "clearance scene"
 	Version = 1
@@ -118,7 +118,7 @@ type Trace struct {
 // Step is one evaluation of the support function. The last step of a trace is the answer.
 type Step struct {
 	Solver     string      `json:"solver"`              // "gjk", "nesterov", "epa", "rtr", …, "answer"
-	Evaluation int         `json:"evaluation"`          // number, from 1; of the answer that of the last one
+	Evaluation int         `json:"evaluation"`          // number, from 1; of the answer the last number
 	Direction  [3]float64  `json:"direction"`           // of the evaluation, from A to B
 	Support    *Vertex     `json:"support,omitempty"`   // the vertex that it found
 	Simplex    []Vertex    `json:"simplex,omitempty"`   // of the iterate: up to four vertices, or EPA's closest face

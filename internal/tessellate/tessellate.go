@@ -7,7 +7,7 @@
 // # Layers and threads
 //
 // tessellate imports geom and geom/hull. A Mesh is not changed once it was made. Functions may be called by several
-// goroutines. Errors are those of shapes that are not valid, and name the kind.
+// goroutines. An error says that a shape is not valid, and names its kind.
 package tessellate
 
 import (
@@ -30,7 +30,7 @@ type Mesh struct {
 	// Triangles are counter-clockwise seen from outside.
 	Triangles [][3]int32
 
-	// Edges are those at creases, as indices of vertices: what an outline draws.
+	// Edges at creases, as indices of vertices: the lines of an outline.
 	Edges [][2]int32
 
 	Center r3.Vec  // of a ball that contains the mesh,
@@ -45,7 +45,7 @@ const (
 	Fine
 )
 
-// creaseCosine is that of the angle between faces beyond which shapes with edges have a crease: more than the 30
+// creaseCosine is the cosine of the angle between faces beyond which shapes with edges have a crease: more than the 30
 // degrees between the faces of a coarse cylinder, less than the angle at the rim of most cones. Tiny cylinders have
 // creases.
 var creaseCosine = math.Cos(40 * math.Pi / 180)
@@ -62,7 +62,7 @@ func Halfspace() *Mesh {
 	return m
 }
 
-// Shape returns the mesh of a valid shape at a level of detail; that of a half-space is [Halfspace].
+// Shape returns the mesh of a valid shape at a level of detail; the mesh of a half-space is [Halfspace].
 func Shape(s geom.Shape, level int) (*Mesh, error) {
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("tessellate: %w", err)
@@ -162,7 +162,7 @@ func scaledDirection(d, size r3.Vec) r3.Vec {
 	return r3.Unit(r3.Vec{X: d.X / max(size.X, least), Y: d.Y / max(size.Y, least), Z: d.Z / max(size.Z, least)})
 }
 
-// revolved returns support points of a solid of revolution about z: those of a profile, rotated to equal longitudes.
+// revolved returns support points of a solid of revolution about z: the points of a profile at equal longitudes.
 func revolved(support func(r3.Vec) r3.Vec, size r3.Vec, radius float64, level int) (points []r3.Vec) {
 	p := profile{
 		at: func(latitude float64) r3.Vec {
@@ -193,8 +193,8 @@ func revolved(support func(r3.Vec) r3.Vec, size r3.Vec, radius float64, level in
 	return points
 }
 
-// A profile is the latitudes of support points in the half-plane y = 0, x ≥ 0. Between those of its ends no two
-// neighbors are farther apart than edge, but for the ends of segments of the boundary.
+// A profile lists latitudes of support points in the half-plane y = 0, x ≥ 0. No two neighboring points are farther
+// apart than edge, but for the ends of segments of the boundary.
 type profile struct {
 	at        func(latitude float64) r3.Vec
 	edge      float64 // metres

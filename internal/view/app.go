@@ -1,11 +1,11 @@
-// Package view is the viewer without a display: documents of files, answers of an engine, camera, keys, what is hit by
-// the mouse, and lists of what is drawn. Command clearview draws these lists.
+// Package view is the viewer without a display: documents of files, answers of an engine, camera, keys, the body below
+// the mouse, and lists of meshes, lines, points and text. Command clearview draws these lists.
 //
 // # Layers and threads
 //
 // view may import any package but commands; it draws nothing itself. An [App] belongs to one goroutine. Errors are
-// those of files, which name file, row and column, and of the engine. A body whose pose is invalid is not drawn; its
-// pairs are shown as invalid.
+// of files, which name file, row and column, or of the engine. A body whose pose is invalid is not drawn; its pairs are
+// shown as invalid.
 package view
 
 import (
@@ -44,9 +44,9 @@ type App struct {
 	Body    int32    // place of the body that was clicked last, -1 for none
 
 	Time    float64 // on the time line of the document
-	Speed   float64 // of the time line by that of the clock
+	Speed   float64 // seconds or way points of the time line per second of the clock
 	Playing bool
-	Stored  bool // whether answers are those of the file
+	Stored  bool // whether answers are read from the file
 
 	Help, Outlines, SeeThrough bool
 	Message                    string // to the user
@@ -238,7 +238,7 @@ func (a *App) fit() *Camera {
 	case GridView:
 		c.Target = r3.Vec{}
 		corners := a.grid().Corners(a.extent / 2)
-		for range 4 { // what is near is larger: the middle of the picture is not that of the grid
+		for range 4 { // near cells are larger: the middle of the grid is not in the middle of the picture
 			c.FitPoints(corners, a.Width, a.Height)
 			c.center(corners, a.Width, a.Height)
 		}
@@ -276,7 +276,7 @@ func (a *App) pairBall(x *Answer) (center r3.Vec, radius float64, ok bool) {
 	return r3.Add(p.center, r3.Scale(0.5, between)), radius, true
 }
 
-// grid is that of all cells.
+// grid is the grid of all cells.
 func (a *App) grid() Grid { return NewGrid(a.Doc.Count(), 2.2*a.extent) }
 
 // mesh returns the mesh of a shape at a level of detail, which is made once.

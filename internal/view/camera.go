@@ -55,7 +55,7 @@ func (c *Camera) FitPoints(points []r3.Vec, width, height int) {
 	}
 }
 
-// center moves the target so that the middle of what is seen of points is that of the screen.
+// center moves the target so that the middle of the points that are seen is in the middle of the screen.
 func (c *Camera) center(points []r3.Vec, width, height int) {
 	loX, loY, hiX, hiY := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
 	for _, p := range points {

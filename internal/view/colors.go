@@ -7,10 +7,11 @@ import (
 // A Color is red, green, blue and opacity, from 0 to 1.
 type Color [4]float32
 
-// Class is what people see of a status first.
+// Class is a group of statuses that share a color.
 type Class uint8
 
-// The classes, the worse the later: a body has that of its worst pair, so that no pair without an answer is hidden.
+// The classes, the worse the later. A body has the class of its worst pair, so that no pair without an answer is
+// hidden.
 const (
 	Unknown   Class = iota // not in any pair
 	Clear                  // proved to be separated

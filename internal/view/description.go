@@ -177,7 +177,7 @@ func resultsOf(s *scenefile.Document, order []int, d *Document) (*Results, error
 	return out, nil
 }
 
-// about is what a description says of a row besides its columns.
+// about has the entries of a description of a row that no column of results has.
 type about struct {
 	number   int64  // by which people name the row
 	status   string // its name
@@ -210,7 +210,7 @@ func (t *timeline) Length() float64 { return t.last - t.begin }
 
 func (t *timeline) Unit() string { return Printable(t.scene.TimeUnit, 16) }
 
-// worlds are those of the description, padded to as many places.
+// worlds returns the worlds of the description, padded to as many places.
 func (t *timeline) worlds() *batch.Worlds {
 	w := &batch.Worlds{M: t.places, AllPairs: true, Poses: make([]float64, 7*t.places*len(t.scene.Worlds))}
 	for i := range t.scene.Worlds {

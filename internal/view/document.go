@@ -22,12 +22,12 @@ type Files struct {
 	AllPairs bool // of worlds, whatever pairs their file lists
 
 	// First is the row of pairs, or the world, that is shown first, and Count the largest number of cells in memory:
-	// those of the range [k·Count, (k+1)·Count) that First lies in. 0 is 1,000.
+	// the range [k·Count, (k+1)·Count) that First lies in. 0 is 1,000.
 	First, Count int
 }
 
-// A Document is what the viewer shows: cells, each of which is a world or a row of pairs. All cells are worlds of
-// bodies here; a row of pairs is one of two bodies and one pair.
+// A Document has the cells that the viewer shows, each of which is a world or a row of pairs. All cells are worlds of
+// bodies here: a row of pairs is a world of two bodies and one pair.
 type Document struct {
 	Title  string
 	Bodies *batch.Bodies
@@ -39,7 +39,7 @@ type Document struct {
 	Results *Results // of files, else nil
 }
 
-// A Mover sets the poses of a document to those of a time, in seconds or way points.
+// A Mover sets the poses of a document to the poses at a time, in seconds or way points.
 type Mover interface {
 	// Move writes the poses of the time t, [W,M,7].
 	Move(t float64, poses []float64) error

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// A Frame is what is drawn: passes one after the other, then the quads of text.
+// A Frame lists passes, which are drawn one after the other, then the quads of text.
 type Frame struct {
 	Passes []Pass
 	Quads  []Quad

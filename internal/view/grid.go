@@ -29,7 +29,7 @@ func (g Grid) Center(i int) r3.Vec {
 	}
 }
 
-// Corners are those of the grid, at a distance above and below its plane.
+// Corners returns the corners of the grid, at a distance above and below its plane.
 func (g Grid) Corners(above float64) (points []r3.Vec) {
 	x, y := g.Size/2*float64(min(g.Columns, max(g.N, 1))), g.Size/2*float64(g.Rows())
 	// Cells of an incomplete first row stand at its left.

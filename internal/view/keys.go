@@ -8,7 +8,7 @@ import (
 	"clearance/batch"
 )
 
-// An Action is what a key has the window do.
+// An Action is left to the window by a key.
 type Action uint8
 
 // The actions.

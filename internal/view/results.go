@@ -21,15 +21,15 @@ type Results struct {
 	about   []about // [N] of scene descriptions, else nil
 }
 
-// An Answer is what is known of a pair of bodies of a cell.
+// An Answer is the answer of a pair of bodies of a cell.
 type Answer struct {
 	Row    int64 // in its results
 	A, B   int32 // places in the cell; -1 if that is not known
 	Class  Class
 	Status string
 
-	// Distance lies within Gap of the truth; NaN and +Inf if that is not known. Of motions they are those of the
-	// least distance known.
+	// Distance lies within Gap of the truth; NaN and +Inf if that is not known. Of motions they bound the
+	// least distance.
 	Distance, Gap float64
 
 	index  int  // in its results
@@ -81,7 +81,7 @@ func (r *Results) Range(cell int) (lo, hi int) {
 	return w * p, (w + 1) * p
 }
 
-// places are those of the bodies of a row of a cell, -1 if they are not known.
+// places returns the places of both bodies of a row of a cell, -1 if they are not known.
 func (r *Results) places(cell, row int) (a, b int32) {
 	if r.pairs {
 		return 0, 1
@@ -100,7 +100,7 @@ func (r *Results) places(cell, row int) (a, b int32) {
 	return r.worlds.TemplateA[p], r.worlds.TemplateB[p]
 }
 
-// class is that of a row, of motions at a time: a contact is one from the time on before which there is none.
+// class returns the class of a row, of motions at a time: a contact counts from the time on before which there is none.
 func (r *Results) class(row int, t float64) Class {
 	if r.about != nil && t < r.about[row].from {
 		return Clear
@@ -123,7 +123,7 @@ func (r *Results) class(row int, t float64) Class {
 }
 
 // Classes writes the class of each place of a cell at a time: the worst of its rows. A row whose bodies are not known
-// is one of all places.
+// counts for all places.
 func (r *Results) Classes(cell int, t float64, places []Class) {
 	clear(places)
 	lo, hi := r.Range(cell)
@@ -194,7 +194,7 @@ func finite(v r3.Vec) bool {
 	return !math.IsNaN(v.X+v.Y+v.Z) && !math.IsInf(v.X, 0) && !math.IsInf(v.Y, 0) && !math.IsInf(v.Z, 0)
 }
 
-// Answers returns those of a cell.
+// Answers returns the answers of a cell.
 func (r *Results) Answers(cell int, t float64) (all []Answer) {
 	lo, hi := r.Range(cell)
 	for row := lo; row < hi; row++ {

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// Steps are those of a reference solver on a pair of parts, with the Minkowski difference A − B in the axes of the
+// Steps has the steps of a reference solver on a pair of parts, and the Minkowski difference A − B in the axes of the
 // world.
 type Steps struct {
 	Trace      *scenefile.Trace
@@ -29,7 +29,7 @@ func (s *Steps) Move(by int) {
 	}
 }
 
-// Bounds are those of the signed distance that the steps up to the present one prove.
+// Bounds returns the bounds of the signed distance that the steps up to the present one prove.
 func (s *Steps) Bounds() (lower, upper float64) {
 	lower, upper = math.Inf(-1), math.Inf(1)
 	for i := range s.At + 1 {
@@ -95,7 +95,7 @@ func (a *App) findSteps() {
 	}
 }
 
-// told is what a description says of an answer, nil without a description.
+// told returns the entries of a description of an answer, nil without a description.
 func (a *App) told(x *Answer) *about {
 	if r := a.Doc.Results; r != nil && r.about != nil && a.Stored {
 		return &r.about[x.index]
