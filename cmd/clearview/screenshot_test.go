@@ -1,3 +1,5 @@
+//go:build !clearview || !cgo
+
 package main
 
 import (
