@@ -377,8 +377,8 @@ int32_t clearance_library_support(clearance_library library, int64_t index, int6
 int32_t clearance_library_center(clearance_library library, int64_t index, double *center, clearance_error *error);
 
 // clearance_hull finds the convex hull of points [count,3]: its triangles [F,3], indices of points, counter-clockwise
-// seen from outside, go to triangles if capacity of them suffice. *needed is F: 0 of points on a line, twice those of a
-// polygon if all are in a plane.
+// seen from outside, go to triangles if it has room for all, capacity triangles. *needed is F. Points on a line have
+// none; a polygon, of points in a plane, has the triangles of both sides.
 int32_t clearance_hull(clearance_reals *points, int64_t count, int32_t *triangles, int64_t capacity, int64_t *needed,
                        clearance_error *error);
 
@@ -603,13 +603,13 @@ int32_t clearance_simulation_run(clearance_simulation simulation, clearance_arra
 int32_t clearance_simulation_close(clearance_simulation simulation, clearance_error *error);
 
 // clearance_forward computes poses of trees of joints, of W configurations of C numbers (worlds, coordinates). Frame 0
-// is the root; frame i + 1 is that of joint i of J (joints): it is frame above [J] int32, of those before it, moved by
-// the pose place [J,7] (quaternions w, x, y, z, of unit length here and below) and then by the joint. By kind [J]
+// is the root; frame i + 1 belongs to joint i of J (joints): frame above [J] int32, which precedes it, is moved by the
+// pose place [J,7] (quaternions w, x, y, z, of unit length here and below) and then by the joint. By kind [J]
 // uint8, 0 is fixed; 1 rotates about axis [J,3], and 2 moves along it, by multiplier [J] times number index [J] int32
 // of the configuration, plus offset [J]; 3 rotates by the quaternion of any length that begins there; 4 has the pose
 // that begins there, in the world. It reads values [W,C] and, if it is given, the pose base [7] or [W,7] of the root,
-// and writes the poses of the first P (places) of M (bodies) in poses [W,M,7]: that of place k is within [P,7] in
-// frame [P] int32. Values that are not finite, and quaternions of length 0, give poses with NaN. It cannot be
+// and writes the poses of the first P (places) of M (bodies) in poses [W,M,7]: place k has the pose within [P,7] in
+// the frame frame [P] int32. Values that are not finite, and quaternions of length 0, give poses with NaN. It cannot be
 // cancelled: some 10 million frames of configurations take a second.
 int32_t clearance_forward(clearance_array *arrays, int64_t count, clearance_error *error);
 
