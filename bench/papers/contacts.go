@@ -83,6 +83,7 @@ type ContactTowers struct {
 const (
 	cubeEdge        = 0.2 // m
 	cubeMass        = 1.0 // kg
+	cubeInertia     = cubeMass * cubeEdge * cubeEdge / 6
 	cubeFriction    = 0.4
 	cubeGravity     = 9.81 // m/s²
 	slideSpeed      = 1.0  // m/s
@@ -191,8 +192,8 @@ func (c *slider) solve() error {
 	if len(points) == 0 {
 		return nil
 	}
-	const inertia = cubeMass * cubeEdge * cubeEdge / 6
-	body := ref.ContactBody{Mass: cubeMass, Inertia: [6]float64{inertia, inertia, inertia}, Velocity: c.velocity}
+	body := ref.ContactBody{Mass: cubeMass, Inertia: [6]float64{cubeInertia, cubeInertia, cubeInertia},
+		Velocity: c.velocity}
 	p, err := ref.NewContacts([]ref.ContactBody{body}, points)
 	if err != nil {
 		return err
@@ -214,9 +215,8 @@ func (c *slider) undecided() bool { return c.problem != nil && !c.result.Decided
 
 // energy is kinetic and potential, zero at rest on the plane.
 func (c *slider) energy() float64 {
-	const inertia = cubeMass * cubeEdge * cubeEdge / 6
 	e := cubeMass * cubeGravity * (c.position.Z - cubeEdge/2)
-	for i, m := range []float64{cubeMass, cubeMass, cubeMass, inertia, inertia, inertia} {
+	for i, m := range []float64{cubeMass, cubeMass, cubeMass, cubeInertia, cubeInertia, cubeInertia} {
 		e += m * c.velocity[i] * c.velocity[i] / 2
 	}
 	return e
