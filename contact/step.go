@@ -105,10 +105,8 @@ func (s *Simulation) place(k, b int) bool {
 	*body = bodyState{velocity: vecOf(st.Velocity[3*k:])}
 	pose := geom.Pose{Position: vecOf(at), Rotation: quaternion(at[3:])}
 	// The rotation that a step leaves has length 1 to rounding; others are normalized.
-	q := pose.Rotation
-	unit := math.Abs(q.Real*q.Real+q.Imag*q.Imag+q.Jmag*q.Jmag+q.Kmag*q.Kmag-1) <= 0x1p-50 &&
-		taxicab(pose.Position) <= batch.MaxLength
-	if !unit && !batch.CheckPose(&pose) || !finite(st.Velocity[3*k:3*k+3]...) || !finite(st.Momentum[3*k:3*k+3]...) {
+	valid := math.Abs(squaredNorm(pose.Rotation)-1) <= 0x1p-50 && taxicab(pose.Position) <= batch.MaxLength
+	if !valid && !batch.CheckPose(&pose) || !finite(st.Velocity[3*k:3*k+3]...) || !finite(st.Momentum[3*k:3*k+3]...) {
 		body.pose = geom.IdentityPose()
 		body.matrix = body.pose.Matrix()
 		return false
@@ -387,15 +385,17 @@ func (s *Simulation) advance(k, b int) {
 		spin = inverse.mul(l)
 	}
 	rotation = quat.Mul(exponential(r3.Scale(dt, spin)), rotation)
-	norm := math.Sqrt(rotation.Real*rotation.Real + rotation.Imag*rotation.Imag + rotation.Jmag*rotation.Jmag +
-		rotation.Kmag*rotation.Kmag)
-	rotation = quat.Scale(1/norm, rotation)
+	rotation = quat.Scale(1/math.Sqrt(squaredNorm(rotation)), rotation)
 	putVec(st.Velocity[3*k:], velocity)
 	m := geom.Pose{Rotation: rotation}.Matrix()
 	center := addScaled(body.center, dt, velocity)
 	putVec(st.Pose[7*k:], r3.Sub(center, m.MulVec(s.scene.center(b))))
 	st.Pose[7*k+3], st.Pose[7*k+4] = rotation.Real, rotation.Imag
 	st.Pose[7*k+5], st.Pose[7*k+6] = rotation.Jmag, rotation.Kmag
+}
+
+func squaredNorm(q quat.Number) float64 {
+	return q.Real*q.Real + q.Imag*q.Imag + q.Jmag*q.Jmag + q.Kmag*q.Kmag
 }
 
 // exponential is the quaternion of the rotation by |v| radians about v.
