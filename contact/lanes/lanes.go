@@ -36,6 +36,10 @@ type variant struct {
 	newton    C.lanes_newton_function
 }
 
+// portable is the variant of every processor.
+var portable = variant{"portable", true, C.lanes_sweep_function(C.lanes_sweep_portable),
+	C.lanes_newton_function(C.lanes_newton_portable)}
+
 // Supported returns the variants that this machine can run, best first.
 func Supported() (names []string) {
 	for i := range variants {

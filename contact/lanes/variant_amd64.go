@@ -11,6 +11,5 @@ import "github.com/klauspost/cpuid/v2"
 var variants = []variant{
 	{"avx2", cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3), C.lanes_sweep_function(C.lanes_sweep_avx2),
 		C.lanes_newton_function(C.lanes_newton_avx2)},
-	{"portable", true, C.lanes_sweep_function(C.lanes_sweep_portable),
-		C.lanes_newton_function(C.lanes_newton_portable)},
+	portable,
 }

@@ -29,13 +29,16 @@ type variant struct {
 	kernel C.ln_kernel
 }
 
+// portable is the variant of every processor.
+var portable = variant{"portable", C.ln_kernel(C.ln_run_portable)}
+
 // chosen is the variant that calls use which name none, nil for no kernel.
 var chosen = func() *variant {
 	switch name := os.Getenv("CLEARANCE_SIMD"); name {
 	case "off":
 		return nil
 	case "portable":
-		return &variants[len(variants)-1]
+		return &portable
 	}
 	return &variants[0]
 }()

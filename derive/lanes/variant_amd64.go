@@ -9,9 +9,8 @@ import "github.com/klauspost/cpuid/v2"
 
 // variants are those of this machine, best first.
 var variants = func() []variant {
-	all := []variant{{"portable", C.ln_kernel(C.ln_run_portable)}}
 	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3, cpuid.BMI1) {
-		all = append([]variant{{"avx2", C.ln_kernel(C.ln_run_avx2)}}, all...)
+		return []variant{{"avx2", C.ln_kernel(C.ln_run_avx2)}, portable}
 	}
-	return all
+	return []variant{portable}
 }()
