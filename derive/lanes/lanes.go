@@ -43,8 +43,11 @@ var chosen = func() *variant {
 	return &variants[0]
 }()
 
-// Variants returns the names of the variants that this machine can run, best first.
+// Variants returns the names of the variants that this machine can run, best first; none if the kernel is turned off.
 func Variants() (names []string) {
+	if chosen == nil {
+		return nil
+	}
 	for i := range variants {
 		names = append(names, variants[i].name)
 	}
