@@ -14,8 +14,17 @@ import (
 	"clearance/rollout"
 )
 
-// start opens the files or makes the scene, with the engine. close frees the engine.
+// start opens the files or makes the scene, with the engine, which end closes. Answers of a scene description are shown
+// as they stand, without an engine.
 func start(o *options) (a *view.App, end func() error, err error) {
+	if o.description != "" {
+		d, err := view.OpenScene(o.description)
+		if err != nil {
+			return nil, nil, err
+		}
+		a, err := begin(o, d, nil)
+		return a, func() error { return nil }, err
+	}
 	h, err := clearance.Open(clearance.WithBackend(o.backend))
 	if err != nil {
 		return nil, nil, err
@@ -31,28 +40,23 @@ func start(o *options) (a *view.App, end func() error, err error) {
 	}
 	live := view.NewLive(h, d, rollout.Options{Options: batch.Options{MaxIterations: o.maxIterations,
 		Tolerance: o.tolerance}})
-	if o.description != "" {
-		live = nil
-	}
-	a = view.New(d, live, o.files.First, o.width, o.height)
+	a, err = begin(o, d, live)
+	return a, func() error { return errors.Join(live.Close(), h.Close()) }, err
+}
+
+// begin returns the viewer of a document at the time to begin with.
+func begin(o *options, d *view.Document, live *view.Live) (*view.App, error) {
+	a := view.New(d, live, o.files.First, o.width, o.height)
 	a.Speed = o.speed
 	if err := a.Seek(o.time); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	a.Playing = o.play
-	return a, func() error {
-		if live == nil {
-			return h.Close()
-		}
-		return errors.Join(live.Close(), h.Close())
-	}, nil
+	return a, nil
 }
 
 // document opens files or makes a scene.
 func document(o *options, h *clearance.Handle) (*view.Document, error) {
-	if o.description != "" {
-		return view.OpenScene(o.description)
-	}
 	if o.scene != "" {
 		scene, state, err := scenes.Simulation(o.scene, o.files.Count, o.seed)
 		if err != nil {
