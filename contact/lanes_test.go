@@ -1,6 +1,7 @@
 package contact_test
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 
@@ -85,6 +86,32 @@ func TestNewtonInC(t *testing.T) {
 						more, steps, e)
 				}
 			}
+		}
+	}
+}
+
+// TestNewtonMemory: the kernel of Newton's method has memory for the bodies that contacts join, not for all of a world,
+// and others change no bit.
+func TestNewtonMemory(t *testing.T) {
+	few := worldsOf(t, "stack4", 1, 5)
+	many := []scenes.World{{Bodies: slices.Clone(few[0].Bodies), Contacts: few[0].Contacts}}
+	for range 2000 {
+		many[0].Bodies = append(many[0].Bodies, scenes.Body{Mass: 1, Inertia: [6]float64{1, 1, 1}})
+	}
+	for _, variant := range lanes.Supported() {
+		o := contact.Options{Sweeps: -1, SIMD: variant}
+		want := solve(t, scenes.Pack(few), o)
+		p := scenes.Pack(many)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got := solve(t, p, o)
+		runtime.ReadMemStats(&after)
+		if got.Steps[0] == 0 || got.Steps[0] != want.Steps[0] || !slices.Equal(got.Impulse, want.Impulse) {
+			t.Errorf("%s: %d steps, %d without bodies that have no contact, or other impulses", variant, got.Steps[0],
+				want.Steps[0])
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 100<<20 {
+			t.Errorf("%s: %d MB for four bodies with contacts", variant, used>>20)
 		}
 	}
 }

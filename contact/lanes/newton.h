@@ -464,18 +464,22 @@ static void *take(char **memory, int64_t n, size_t size) {
     return p;
 }
 
+// most_moving bounds the number of bodies that move and have a contact.
+INLINE int64_t most_moving(int64_t bodies, int64_t contacts) { return bodies < 2 * contacts ? bodies : 2 * contacts; }
+
 LANES_NEWTON(NEWTON) {
     int n = count, used = 0;
+    int64_t most = most_moving(o->bodies, n);
     char *memory = scratch;
     world w = {.o = o, .n = n, .best = __builtin_inf()};
     int32_t *index = take(&memory, o->bodies, sizeof(int32_t));
     w.rows = take(&memory, n, sizeof(row));
-    w.body = take(&memory, o->bodies, sizeof(moving));
-    w.v = take(&memory, o->bodies, sizeof(eight));
-    w.trial = take(&memory, o->bodies, sizeof(eight));
-    w.right = take(&memory, o->bodies, sizeof(eight));
-    w.pattern = take(&memory, o->bodies * o->bodies, sizeof(uint8_t));
-    w.matrix = take(&memory, 48 * o->bodies * o->bodies, sizeof(double));
+    w.body = take(&memory, most, sizeof(moving));
+    w.v = take(&memory, most, sizeof(eight));
+    w.trial = take(&memory, most, sizeof(eight));
+    w.right = take(&memory, most, sizeof(eight));
+    w.pattern = take(&memory, most * most, sizeof(uint8_t));
+    w.matrix = take(&memory, 48 * most * most, sizeof(double));
     for (int b = 0; b < o->bodies; b++) index[b] = -1;
     for (int i = 0; i < n; i++) {
         if (body_a[i] >= 0) index[body_a[i]] = 0;
