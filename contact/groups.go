@@ -80,7 +80,7 @@ func (p *Problem) rigid(w int) bool {
 	return true
 }
 
-// serves reports whether package lanes can solve a world.
+// serves reports whether package lanes solves a world.
 func (g *groups) serves(p *Problem, w int) bool {
 	return g.variant != "" && p.Count[w] > 0 && p.rigid(w)
 }

@@ -204,8 +204,8 @@ func (s *Solution) invalid(p *Problem, w int) {
 // sweepsPerCheck is the number of sweeps between two residuals.
 const sweepsPerCheck = 5
 
-// solve leaves the impulses of the least residual in lambda. swept: sweeps were made. g is nil where the kernel of
-// Newton's method does not know the problem.
+// solve leaves the impulses of the least residual in lambda. swept: sweeps were made. g is nil where package lanes
+// does not support the problem.
 func (s *worldSolver) solve(o *Options, swept bool, g *groups, w int) {
 	s.bestError = math.Inf(1)
 	copy(s.best, s.lambda)
