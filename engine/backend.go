@@ -68,18 +68,24 @@ func (b *Backend) open() error {
 	if err := b.options.checkProof(&b.info); err != nil {
 		return err
 	}
-	b.direct = b.info.Unified() && (b.info.Type == vk.Integrated || b.info.Type == vk.CPU) && !b.options.staged
-	b.chunkRows = chunkRows(&b.info, b.options.ChunkRows)
+	b.configure()
 	b.scratch.invocations = scratchInvocations(&b.info, b.chunkRows)
 	b.pipelines.init(b.device, b.scratch.invocations)
-	// Subgroups of a processor are small: little of their work is for rows that have ended, and phases gain nothing.
-	b.pipelines.phased = b.options.phases || b.info.Type != vk.CPU
 	b.libraries.init(b)
 	b.workspaces = make(chan *workspace, workspacesPerDevice)
 	for range workspacesPerDevice {
 		b.workspaces <- new(workspace)
 	}
 	return b.testArithmetic()
+}
+
+// configure sets what the options decide on a device, but for what pipelines are made with.
+func (b *Backend) configure() {
+	o := &b.options
+	b.direct = b.info.Unified() && (b.info.Type == vk.Integrated || b.info.Type == vk.CPU) && !o.staged
+	b.chunkRows = chunkRows(&b.info, o.ChunkRows)
+	// Subgroups of a processor are small: little of their work is for rows that have ended, and phases gain nothing.
+	b.pipelines.phased = o.phases || b.info.Type != vk.CPU
 }
 
 // testArithmetic runs the self-tests of what the pipelines are to compute with. A device that has double precision, and

@@ -63,9 +63,7 @@ func (b *Backend) renew(o Options) {
 	o.Validation, o.CacheDir = b.options.Validation, b.options.CacheDir
 	o.ensureDefaults()
 	b.options, b.stats.stats = o, Stats{}
-	b.direct = b.info.Unified() && (b.info.Type == vk.Integrated || b.info.Type == vk.CPU) && !o.staged
-	b.pipelines.phased = o.phases || b.info.Type != vk.CPU
-	b.chunkRows = chunkRows(&b.info, o.ChunkRows)
+	b.configure()
 	for _, l := range b.libraries.kept {
 		l.block.Close()
 	}
