@@ -1,4 +1,4 @@
-// go:build cgo
+//go:build cgo
 
 #define NEWTON lanes_newton_portable
 #include "newton.h"

@@ -1,4 +1,4 @@
-// go:build cgo
+//go:build cgo
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)

@@ -1,4 +1,4 @@
-// go:build cgo
+//go:build cgo
 
 #define SWEEP lanes_sweep_portable
 #include "sweeps.h"

@@ -1,4 +1,4 @@
-// go:build cgo
+//go:build cgo
 
 // On these processors the variant is for tests, and for machines of before AVX2.
 #if (defined(__x86_64__) || defined(__aarch64__)) && !defined(CLR_GENERIC)

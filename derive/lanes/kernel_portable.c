@@ -1,4 +1,4 @@
-// go:build cgo
+//go:build cgo
 
 #define KERNEL ln_run_portable
 #include "kernel.h"

@@ -1,4 +1,4 @@
-// go:build cgo
+//go:build cgo
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512f,avx512vl,avx2,popcnt"))), apply_to = function)

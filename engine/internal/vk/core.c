@@ -1,4 +1,4 @@
-// go:build cgo && !(386 || arm || mips || mipsle)
+//go:build cgo && !(386 || arm || mips || mipsle)
 
 // Live counts, injected faults, the loader, and the log of validation messages.
 

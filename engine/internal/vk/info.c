@@ -1,4 +1,4 @@
-// go:build cgo && !(386 || arm || mips || mipsle)
+//go:build cgo && !(386 || arm || mips || mipsle)
 
 // What a physical device can do: properties, limits, features, queues, memory.
 

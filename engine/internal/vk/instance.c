@@ -1,4 +1,4 @@
-// go:build cgo && !(386 || arm || mips || mipsle)
+//go:build cgo && !(386 || arm || mips || mipsle)
 
 // Instances: layers, extensions, the messenger, the list of physical devices.
 
