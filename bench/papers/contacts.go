@@ -53,7 +53,7 @@ type ContactPush struct {
 	Curve [][6]float64 `json:"curve"`
 }
 
-// ContactRatio is a cube on another of Ratio times less mass, at rest.
+// ContactRatio is a cube at rest on another one, whose mass is Ratio times smaller.
 type ContactRatio struct {
 	Solver     string  `json:"solver"`
 	Ratio      float64 `json:"ratio"`
@@ -71,7 +71,7 @@ type ContactConsistency struct {
 	Swept  float64 `json:"swept"` // Table IV: with at least one sweep a step, m·s
 }
 
-// ContactTowers counts how many stacks of four boxes a solver ends within the tolerance and the limit.
+// ContactTowers counts the stacks of four cubes that a solver solves to the tolerance within its limit.
 type ContactTowers struct {
 	Solver  string `json:"solver"`
 	Towers  int    `json:"towers"`
@@ -146,9 +146,9 @@ func (c *slider) corner(k int) r3.Vec {
 // smallestTolerance is one that no answer meets but by chance.
 const smallestTolerance = 1e-300
 
-// touching is the gap, in m, below which a corner counts as touching. It is above what the tolerance leaves in
-// slideTime. Gaps that differ by less would make a redundant problem whose sweeps move impulses from contact to
-// contact by the tiny difference of the targets, and never end.
+// touching is the gap, in m, below which a corner counts as touching: more than the tolerance lets it grow in
+// slideTime. The four contacts of the cube are redundant. With targets that differ by rounding, sweeps shift impulses
+// from one contact to another by that difference, and do not converge.
 const touching = 1e-7
 
 // step advances the cube by semi-implicit Euler under a force on its center. An undecided answer is used: the best of
