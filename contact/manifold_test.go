@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,11 +11,14 @@ import (
 	"clearance/geom"
 	"clearance/internal/testkit"
 	"clearance/ref"
+	"clearance/tests/need"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
 )
+
+var manifoldPairs = flag.Int("manifold-pairs", 0, "pairs of TestManifoldOfAllKinds, if not 100000, 20000 with -short")
 
 // manifoldShapes returns a shape of every kind and form, then each with a margin.
 func manifoldShapes(t testing.TB) []geom.Shape {
@@ -234,6 +238,12 @@ func TestManifoldOfAllKinds(t *testing.T) {
 	n := 100_000
 	if testing.Short() {
 		n = 20_000
+	}
+	if need.All() {
+		n = 1_000_000
+	}
+	if *manifoldPairs > 0 {
+		n = *manifoldPairs
 	}
 	rng := rand.New(rand.NewPCG(34, 2))
 	var features []*Features
