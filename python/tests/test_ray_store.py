@@ -21,6 +21,7 @@ from pyarrow import fs  # noqa: E402
 from stores import Failing, Tagged  # noqa: E402
 
 from clearance import ray as cr  # noqa: E402
+from clearance._ray_shards import Shard  # noqa: E402
 from clearance._ray_store import LOCK, place  # noqa: E402
 
 
@@ -36,6 +37,20 @@ def bucket(pair_files: Path, tmp_path: Path) -> Path:
     for name in ("a.parquet", "c.npz"):
         shutil.copy(pair_files / name, root / "in" / name)
     return root
+
+
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [
+        ("/results/part-000000.parquet", "part-000000.parquet"),
+        ("/results/what?.parquet", "what?.parquet"),
+        ("s3://bucket/out/part-000000.parquet?region=us-west-2&endpoint_override=a/b", "part-000000.parquet"),
+    ],
+)
+def test_manifest_names(name: str, last: str) -> None:
+    """The manifest and Ray's dashboard name objects without the query of their URI."""
+    shard = Shard(0, name, 0, 7, "identity", name)
+    assert shard.row()["out"] == last and shard.title == f"{last}[0:7]"
 
 
 def score(inputs: Any, out: str, library: Path, **options: Any) -> cr.ScoreReport:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import clearance as cl
 
 from ._errors import FileError, OptionError
-from ._ray_store import Local, Remote, place
+from ._ray_store import Local, Remote, last_part, place
 from ._result import STATUSES
 
 # Names that begin with _ are no parts of the table.
@@ -38,14 +38,14 @@ class Shard:
         """The row of the manifest of a shard without an answer."""
         return {
             "shard": self.index, "input": self.path, "lo": self.lo, "hi": self.hi, "identity": self.identity,
-            "out": PurePath(self.out).name, "rows": self.hi - self.lo, **dict.fromkeys((*STATUSES, *_NUMBERS), 0),
+            "out": last_part(self.out), "rows": self.hi - self.lo, **dict.fromkeys((*STATUSES, *_NUMBERS), 0),
             "first_invalid_row": -1, "worst_gap": 0.0, "worst_row": -1, "seconds": 0.0, **dict.fromkeys(_TEXTS, ""),
         }  # fmt: skip
 
     @property
     def title(self) -> str:
         """Its name in Ray's dashboard."""
-        return f"{PurePath(self.path).name}[{self.lo}:{self.hi}]"
+        return f"{last_part(self.path)}[{self.lo}:{self.hi}]"
 
 
 def files_of(inputs: Any, filesystem: Any) -> list[Local | Remote]:

@@ -50,6 +50,11 @@ def place(name: str | os.PathLike[str], filesystem: Any = None) -> Local | Remot
     return Remote(found, path, text)
 
 
+def last_part(name: str) -> str:
+    """The last part of a path, or of a URI without its query (s3://bucket/a.parquet?region=x)."""
+    return PurePosixPath(name.partition("?")[0] if "://" in name else name).name
+
+
 def _of_pyarrow(filesystem: Any) -> Any:
     from pyarrow import fs
 
