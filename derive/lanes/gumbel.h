@@ -53,30 +53,70 @@ INLINE void gumbel_frustum(s3 *m, const vd p[3], v3 d, vd epsilon) {
 
 INLINE double sum(vd x) { return (x[0] + x[1]) + (x[2] + x[3]); }
 
-// gumbel_hull is the covariance of the vertices of one hull under the weights softmax(<v, d>/ε), over ε. Vertices with
-// a weight of less than e⁻²⁰ relative to the largest are left out.
-static void gumbel_hull(double m[6], const ln_call *c, const ln_shape *s, const double d[3], double epsilon) {
-    const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;
-    // Relative to the support vertex: where its weight is nearly 1, the covariance of the others does not cancel.
-    double o[3], top = hull_vertex(c, s, d, o), bound = top - 20 * epsilon, over = 1 / epsilon;
-    vd total = all(0), sx = all(0), sy = all(0), sz = all(0);
-    vd xx = all(0), xy = all(0), xz = all(0), yy = all(0), yz = all(0), zz = all(0);
-    for (int64_t i = 0; i < s->count; i += W) {
-        vd vx = load(x + i), vy = load(y + i), vz = load(z + i);
-        vd h = d[0] * vx + d[1] * vy + d[2] * vz;
-        vm counts = h >= bound;
-        if (i + W > s->count) counts &= (vm){0, 1, 2, 3} < s->count - i;
-        if (bits(counts) == 0) continue;
-        vd w = where(counts, exponential(greater((h - top) * over, all(-21))));
-        vx -= o[0], vy -= o[1], vz -= o[2];
-        vd wx = w * vx, wy = w * vy, wz = w * vz;
-        total += w, sx += wx, sy += wy, sz += wz;
-        xx += wx * vx, xy += wx * vy, xz += wx * vz, yy += wy * vy, yz += wy * vz, zz += wz * vz;
+// The number of vertices that gumbel_hull takes at a time: their indices are bytes.
+#define LN_CHUNK 256
+
+// counting lists the vertices of s from first on, at most LN_CHUNK, whose support value is at least a bound, and counts
+// them. Indices are relative to first, four more are valid.
+INLINE int counting(const ln_call *c, const ln_shape *s, int64_t first, const double d[3], double bound,
+                    uint8_t list[LN_CHUNK + W]) {
+    static const uint8_t places[1 << W][W] = {{0},    {0},    {1},    {0, 1},    {2},    {0, 2},    {1, 2},    {0, 1, 2},
+                                              {3},    {0, 3}, {1, 3}, {0, 1, 3}, {2, 3}, {0, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}};
+    const int64_t from = s->first + first, left = s->count - first, n = left < LN_CHUNK ? left : LN_CHUNK;
+    const double *x = c->vertices[0] + from, *y = c->vertices[1] + from, *z = c->vertices[2] + from;
+    int listed = 0;
+    for (int64_t i = 0; i < n; i += W) {
+        unsigned m = (unsigned)bits(d[0] * load(x + i) + d[1] * load(y + i) + d[2] * load(z + i) >= bound);
+        if (i + W > n) m &= (1u << (n - i)) - 1; // the rest is padding
+        uint32_t four;
+        __builtin_memcpy(&four, places[m], sizeof four);
+        four += (uint32_t)i * 0x01010101u;
+        __builtin_memcpy(list + listed, &four, sizeof four);
+        listed += (int)(0x4332322132212110u >> 4 * m & 7); // bits of m
     }
-    double k = 1 / sum(total), mx = k * sum(sx), my = k * sum(sy), mz = k * sum(sz);
-    m[0] = (k * sum(xx) - mx * mx) * over, m[1] = (k * sum(xy) - mx * my) * over;
-    m[2] = (k * sum(xz) - mx * mz) * over, m[3] = (k * sum(yy) - my * my) * over;
-    m[4] = (k * sum(yz) - my * mz) * over, m[5] = (k * sum(zz) - mz * mz) * over;
+    for (int i = 0; i < W; i++) list[listed + i] = 0;
+    return listed;
+}
+
+// gumbel_hull is the covariance of the vertices of one hull along a and b under the weights softmax(<v, d>/ε), over ε:
+// of a with itself, of both, of b with itself. Vertices with a weight of less than e⁻²⁰ relative to the largest are
+// left out; the others are gathered, since neighbors in memory are not neighbors on the hull.
+static void gumbel_hull(double m[3], const ln_call *c, const ln_shape *s, const double d[3], const double a[3],
+                        const double b[3], double epsilon) {
+    // Relative to the support vertex: where its weight is nearly 1, the covariance of the others does not cancel.
+    double o[3], bound = hull_vertex(c, s, d, o) - 20 * epsilon, over = 1 / epsilon;
+    const double steep[3] = {d[0] * over, d[1] * over, d[2] * over};
+    vd total = all(0), sa = all(0), sb = all(0), aa = all(0), ab = all(0), bb = all(0);
+    for (int64_t first = 0; first < s->count; first += LN_CHUNK) {
+        const int64_t from = s->first + first;
+        const double *x = c->vertices[0] + from, *y = c->vertices[1] + from, *z = c->vertices[2] + from;
+        uint8_t list[LN_CHUNK + W];
+        int n = counting(c, s, first, d, bound, list);
+        for (int j = 0; j < n; j += W) {
+            const uint8_t *k = list + j;
+            vd vx = (vd){x[k[0]], x[k[1]], x[k[2]], x[k[3]]} - o[0];
+            vd vy = (vd){y[k[0]], y[k[1]], y[k[2]], y[k[3]]} - o[1];
+            vd vz = (vd){z[k[0]], z[k[1]], z[k[2]], z[k[3]]} - o[2];
+            vd w = exponential(steep[0] * vx + steep[1] * vy + steep[2] * vz);
+            if (j + W > n) w = where((vm){0, 1, 2, 3} < n - j, w);
+            vd va = a[0] * vx + a[1] * vy + a[2] * vz, vb = b[0] * vx + b[1] * vy + b[2] * vz;
+            vd wa = w * va, wb = w * vb;
+            total += w, sa += wa, sb += wb;
+            aa += wa * va, ab += wa * vb, bb += wb * vb;
+        }
+    }
+    double k = 1 / sum(total), ma = k * sum(sa), mb = k * sum(sb);
+    m[0] = (k * sum(aa) - ma * ma) * over, m[1] = (k * sum(ab) - ma * mb) * over;
+    m[2] = (k * sum(bb) - mb * mb) * over;
+}
+
+// in_plane is the form m of the frame of a core on the tangent plane of a and b.
+INLINE s2 in_plane(s3 m, v3 a, v3 b) {
+    v3 ma = {m.xx * a.x + m.xy * a.y + m.xz * a.z, m.xy * a.x + m.yy * a.y + m.yz * a.z,
+             m.xz * a.x + m.yz * a.y + m.zz * a.z};
+    v3 mb = {m.xx * b.x + m.xy * b.y + m.xz * b.z, m.xy * b.x + m.yy * b.y + m.yz * b.z,
+             m.xz * b.x + m.yz * b.y + m.zz * b.z};
+    return (s2){dot3(a, ma), dot3(a, mb), dot3(b, mb)};
 }
 
 // smooth_feature replaces a feature with the outward normal d by a smoothed one, which has a Hessian and no direction.
@@ -87,6 +127,7 @@ APART void smooth_feature(feature *f, const pair *p, const side *s, int class, v
     v3 dl = rotate_back(s->r, d), a = rotate_back(s->r, e0), b = rotate_back(s->r, e1);
     vd none = all(0);
     s3 m = {none, none, none, none, none, none};
+    s2 h = {none, none, none};
     switch (class) {
     case LN_SEGMENT: m.zz = gumbel_segment(s->p[0], dl.z, epsilon); break;
     case LN_BOX:
@@ -99,16 +140,14 @@ APART void smooth_feature(feature *f, const pair *p, const side *s, int class, v
         for (; active != 0; active &= active - 1) {
             int i = __builtin_ctz((unsigned)active);
             const double one[3] = {dl.x[i], dl.y[i], dl.z[i]};
-            double c[6];
-            gumbel_hull(c, p->call, s->shape[i], one, epsilon[i]);
-            m.xx[i] = c[0], m.xy[i] = c[1], m.xz[i] = c[2], m.yy[i] = c[3], m.yz[i] = c[4], m.zz[i] = c[5];
+            const double e[2][3] = {{a.x[i], a.y[i], a.z[i]}, {b.x[i], b.y[i], b.z[i]}};
+            double k[3];
+            gumbel_hull(k, p->call, s->shape[i], one, e[0], e[1], epsilon[i]);
+            h.xx[i] = k[0], h.xy[i] = k[1], h.yy[i] = k[2];
         }
     }
-    v3 ma = {m.xx * a.x + m.xy * a.y + m.xz * a.z, m.xy * a.x + m.yy * a.y + m.yz * a.z,
-             m.xz * a.x + m.yz * a.y + m.zz * a.z};
-    v3 mb = {m.xx * b.x + m.xy * b.y + m.xz * b.z, m.xy * b.x + m.yy * b.y + m.yz * b.z,
-             m.xz * b.x + m.yz * b.y + m.zz * b.z};
-    f->h = (s2){dot3(a, ma) + s->radius, dot3(a, mb), dot3(b, mb) + s->radius};
+    if (class != LN_HULL) h = in_plane(m, a, b);
+    f->h = (s2){h.xx + s->radius, h.xy, h.yy + s->radius};
     f->edge = f->face = (vm){0};
     f->ok &= is_finite(f->h.xx + f->h.yy);
 }
