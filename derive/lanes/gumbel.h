@@ -98,7 +98,7 @@ static void gumbel_hull(double m[3], const ln_call *c, const ln_shape *s, const 
             vd vy = (vd){y[k[0]], y[k[1]], y[k[2]], y[k[3]]} - o[1];
             vd vz = (vd){z[k[0]], z[k[1]], z[k[2]], z[k[3]]} - o[2];
             vd w = exponential(steep[0] * vx + steep[1] * vy + steep[2] * vz);
-            if (j + W > n) w = where((vm){0, 1, 2, 3} < n - j, w);
+            w = where((vm){0, 1, 2, 3} < n - j, w);
             vd va = a[0] * vx + a[1] * vy + a[2] * vz, vb = b[0] * vx + b[1] * vy + b[2] * vz;
             vd wa = w * va, wb = w * vb;
             total += w, sa += wa, sb += wb;

@@ -44,11 +44,10 @@ INLINE double hull_vertex(const ln_call *c, const ln_shape *s, const double d[3]
         best = greater(best, h);
         here += W;
     }
-    int k = 0;
-    for (int i = 1; i < W; i++)
-        if (best[i] > best[k]) k = i;
+    double top = largest(best);
+    int k = __builtin_ctz((unsigned)bits(best == top) | 1 << (W - 1)); // a branch would be a coin toss
     vertex[0] = x[at[k]], vertex[1] = y[at[k]], vertex[2] = z[at[k]];
-    return best[k];
+    return top;
 }
 
 // candidates lists the vertices whose support value is at least a bound; -1 if there are more than LN_CORNERS.
