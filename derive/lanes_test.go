@@ -2,14 +2,19 @@ package derive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"clearance/batch"
 	"clearance/derive/lanes"
 	"clearance/geom"
+	"clearance/internal/testkit"
+
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // jobOf makes a job of rows with their answers.
@@ -74,6 +79,43 @@ func TestLanes(t *testing.T) {
 			if declined > len(rows)/100 {
 				t.Errorf("%v, %s: %d of %d rows declined that have all derivatives", precision, variant, declined,
 					len(rows))
+			}
+		}
+	}
+}
+
+// TestLanesLargeHulls has hulls of more vertices than the kernel takes at a time: of a few, of some and of all of them
+// the weight counts. Rows in the other order have the same bits.
+func TestLanesLargeHulls(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 2))
+	var rows []Row
+	for _, n := range []int{255, 257, 700} {
+		a := testkit.Hull(rng, r3.Vec{X: 0.5, Y: 0.3, Z: 0.4}, n)
+		b := testkit.Hull(rng, r3.Vec{X: 0.2, Y: 0.4, Z: 0.3}, n)
+		for _, gap := range []float64{0.5, 0.05, -0.02} {
+			rows = append(rows, placedAtGap(rng, a, b, gap), placedAtGap(rng, b, a, gap))
+		}
+	}
+	reversed := slices.Clone(rows)
+	slices.Reverse(reversed)
+	job, other := jobOf(t, rows, batch.Double), jobOf(t, reversed, batch.Double)
+	for _, epsilon := range []float64{1e-3, 0, 0.3} {
+		o := Options{Mode: Gumbel, Epsilon: epsilon}
+		compareKernel(t, job, o)
+		for _, variant := range lanes.Variants() {
+			pass := Pass{Options: o, variant: variant}
+			got := newDerivatives(len(rows), batch.DerivedColumns)
+			again := newDerivatives(len(rows), batch.DerivedColumns)
+			if err := errors.Join(pass.Run(t.Context(), job, got), pass.Run(t.Context(), other, again)); err != nil {
+				t.Fatal(err)
+			}
+			for i := range rows {
+				for _, c := range (batch.DerivedColumns &^ batch.ColSmoothness).Each() {
+					w, j := c.Info().Width, len(rows)-1-i
+					if !slices.Equal(got.Column(c).F64[w*i:w*i+w], again.Column(c).F64[w*j:w*j+w]) {
+						t.Errorf("%s, ε = %g, row %d: %v depends on the order of the rows", variant, epsilon, i, c)
+					}
+				}
 			}
 		}
 	}

@@ -60,8 +60,9 @@ INLINE double sum(vd x) { return (x[0] + x[1]) + (x[2] + x[3]); }
 // them. Indices are relative to first, four more are valid.
 INLINE int counting(const ln_call *c, const ln_shape *s, int64_t first, const double d[3], double bound,
                     uint8_t list[LN_CHUNK + W]) {
-    static const uint8_t places[1 << W][W] = {{0},    {0},    {1},    {0, 1},    {2},    {0, 2},    {1, 2},    {0, 1, 2},
-                                              {3},    {0, 3}, {1, 3}, {0, 1, 3}, {2, 3}, {0, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}};
+    static const uint8_t places[1 << W][W] = {{0},    {0},       {1},       {0, 1},      {2},    {0, 2},
+                                              {1, 2}, {0, 1, 2}, {3},       {0, 3},      {1, 3}, {0, 1, 3},
+                                              {2, 3}, {0, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}};
     const int64_t from = s->first + first, left = s->count - first, n = left < LN_CHUNK ? left : LN_CHUNK;
     const double *x = c->vertices[0] + from, *y = c->vertices[1] + from, *z = c->vertices[2] + from;
     int listed = 0;
