@@ -50,7 +50,11 @@ func TestHeldFaults(t *testing.T) {
 		{vk.Fault{Call: "vkCreateComputePipelines", Result: vk.ErrorOutOfDeviceMemory}, vk.OutOfDeviceMemory, false},
 	} {
 		t.Run("run: "+f.fault.Call+" "+f.fault.Result.String(), func(t *testing.T) {
-			b := openAlone(t, Options{ChunkRows: 256, Timeout: 300 * time.Millisecond})
+			limit := time.Minute // the first chunk waits for the compiler of a software device
+			if f.cause == vk.Timeout {
+				limit = 300 * time.Millisecond // which the device takes to close
+			}
+			b := openAlone(t, Options{ChunkRows: 256, Timeout: limit})
 			lib, worlds := stackOf(t, "boxes", 9, 0)
 			h := hold(t, b, lib, worlds)
 			out := unanswered(h.Len(), new(batch.Options))
