@@ -72,6 +72,21 @@ def test_panda(tmp_path: Path) -> None:
     assert len(apart) == 2 and all(float(x) < 1e-6 for x in apart), text
 
 
+def test_manifolds(tmp_path: Path) -> None:
+    """Points lie on their bodies within their bounds, and parallel capsules have two, beside those of the peers."""
+    for name in ("coal", "mujoco"):
+        pytest.importorskip(name, reason=f"{name} is not installed: pip install {name} to run this test")
+    page = tmp_path / "page.md"
+    text = ran("manifolds.py", "--pairs", "20", "--out", str(page))
+    assert page.read_text() == text
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
+    assert len(rows) == 1 + 3 * 10 and all(len(row) == 9 for row in rows)
+    for row in rows[1::3]:
+        assert row[1] == "Clearance" and row[7] == "0 %", row
+    assert next(row[2] for row in rows if row[0] == "capsules, parallel") == "2 (2 to 2)"
+    assert "with a gap below the lower bound: 0." in text
+
+
 def test_streams(pair_files: Path) -> None:
     for name in ("polars", "duckdb", "pyarrow"):
         pytest.importorskip(name, reason=f"{name} is not installed: pip install {name} to run this test")
