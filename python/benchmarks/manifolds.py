@@ -3,9 +3,9 @@
     pip install coal cmeel-eigen mujoco
     python python/benchmarks/manifolds.py [--pairs 400] [--note "..."] [--out docs/results/manifolds.md]
 
-Pairs of a kind are seeded. They overlap by 10 µm to 1 mm along the normal, which is known where faces lie on each other
-and else that of the engine, and are then moved together by a rigid motion. All three have their defaults: no margins, a
-largest gap of zero, coal's tolerance of patches of 1 mm, a tolerance of 1e-8 of its solvers.
+Pairs of a kind are seeded. They penetrate by 10 µm to 1 mm along the normal, which is known where faces lie on each
+other and else that of the engine, and are then moved together by a rigid motion. All three have their defaults: no
+margins, a largest gap of zero, coal's tolerance of patches of 1 mm, a tolerance of 1e-8 of its solvers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 
 import clearance as cl
 
-LEAST, MOST = 1e-5, 1e-3  # overlap, in metres
+LEAST, MOST = 1e-5, 1e-3  # depths of penetration, in metres
 OFF: Final = 1e-6  # how far a point may lie outside of a body, in metres
 HEADS: Final = (
     "pairs",
@@ -66,7 +66,7 @@ class Points:
 Peer = Callable[[Pair, Any, Any], Points]
 
 
-def turn(axis: Any, angle: float) -> Any:
+def spin_about(axis: Any, angle: float) -> Any:
     """The unit quaternion of a rotation."""
     return np.concatenate([[np.cos(angle / 2)], np.sin(angle / 2) * np.asarray(axis, float)])
 
@@ -107,20 +107,20 @@ def prism(rng: np.random.Generator) -> Shape:
     angles = np.arange(rng.integers(5, 9)) + rng.uniform(-0.3, 0.3)
     ring = np.stack([np.cos(2 * np.pi * angles / len(angles)), np.sin(2 * np.pi * angles / len(angles))], axis=1)
     ring *= rng.uniform(0.1, 0.2, 2)
-    height = rng.uniform(0.1, 0.2)
-    return "convex", np.concatenate([np.column_stack([ring, np.full(len(ring), z)]) for z in (-height, height)])
+    lift = rng.uniform(0.1, 0.2)
+    return "convex", np.concatenate([np.column_stack([ring, np.full(len(ring), z)]) for z in (-lift, lift)])
 
 
-def stacked(a: Shape, b: Shape, height: float, rng: np.random.Generator, first: Any = None) -> Pair:
-    """B on A, face on face, at ``height`` less the overlap, turned about the normal after ``first``."""
-    spin = turn(UP, rng.uniform(0, 2 * np.pi))
+def stacked(a: Shape, b: Shape, lift: float, rng: np.random.Generator, first: Any = None) -> Pair:
+    """B on A, face on face, at ``lift`` less the depth, rotated about the normal after ``first``."""
+    spin = spin_about(UP, rng.uniform(0, 2 * np.pi))
     rotation = spin if first is None else product(spin, first)
-    along = height - rng.uniform(LEAST, MOST)
+    along = lift - rng.uniform(LEAST, MOST)
     return Pair(a, b, np.array([*rng.uniform(-0.08, 0.08, 2), along]), rotation, UP)
 
 
 def tops(a: Shape, b: Shape) -> float:
-    """The height of B's origin over A's as their faces touch."""
+    """The distance along the normal of B's origin over A's as their faces touch."""
 
     def half(s: Shape) -> float:
         return float(np.max(s[1][:, 2]) if s[0] == "convex" else s[1][-1])
@@ -145,14 +145,14 @@ def box_plane(rng: np.random.Generator) -> Pair:
 
 
 def capsules_parallel(rng: np.random.Generator) -> Pair:
-    """Capsules that overlap over at least a quarter of the shorter one."""
+    """Capsules that penetrate over at least a quarter of the shorter one."""
     a, b = round_shape("capsule", rng), round_shape("capsule", rng)
     (r, h), (s, k) = a[1], b[1]
     along = rng.uniform(-1, 1) * (h + k - 0.5 * min(h, k))
     angle = rng.uniform(0, 2 * np.pi)
     normal = np.array([np.cos(angle), np.sin(angle), 0])
     at = (r + s - rng.uniform(LEAST, MOST)) * normal + along * UP
-    return Pair(a, b, at, turn(UP, rng.uniform(0, 2 * np.pi)), normal)
+    return Pair(a, b, at, spin_about(UP, rng.uniform(0, 2 * np.pi)), normal)
 
 
 def cylinder_cap(rng: np.random.Generator) -> Pair:
@@ -162,7 +162,7 @@ def cylinder_cap(rng: np.random.Generator) -> Pair:
 
 def cylinder_side(rng: np.random.Generator) -> Pair:
     a, b = box(rng), round_shape("cylinder", rng)
-    return stacked(a, b, a[1][2] + b[1][0], rng, turn([1.0, 0, 0], np.pi / 2))
+    return stacked(a, b, a[1][2] + b[1][0], rng, spin_about([1.0, 0, 0], np.pi / 2))
 
 
 def prisms(rng: np.random.Generator) -> Pair:
@@ -196,7 +196,7 @@ def add(lib: cl.Library, shape: Shape) -> int:
 
 
 def touching(engine: cl.Engine, pairs: list[Pair], rng: np.random.Generator) -> None:
-    """Moves those apart along their normal until they overlap."""
+    """Moves those apart along their normal until they penetrate."""
     drawn = [p for p in pairs if p.normal is None]
     if not drawn:
         return
@@ -329,7 +329,7 @@ def outside(engine: cl.Engine, pairs: list[Pair], poses: Any, found: list[Points
     """How far each point lies off its bodies, in metres.
 
     The point of A, half a gap before the middle, must not lie outside of A, nor that of B outside of B, and the middle
-    not deeper in either body than the largest overlap.
+    not deeper in either body than the largest depth of penetration.
     """
     lib = cl.Library()
     point = lib.convex([[0.0, 0, 0]])
@@ -344,9 +344,9 @@ def outside(engine: cl.Engine, pairs: list[Pair], poses: Any, found: list[Points
     most = np.zeros(len(row))
     for k, sign in enumerate((-1, 1)):
         shapes = np.array([add(lib, p.b if k else p.a) for p in pairs])[row]
-        place, turned = poses[0][row, k], poses[1][row, k]
-        own = engine.distance(lib, shapes, index, place, turned, middle + sign * half, unit, quat="wxyz")
-        deep = engine.distance(lib, shapes, index, place, turned, middle, unit, quat="wxyz")
+        place, rotated = poses[0][row, k], poses[1][row, k]
+        own = engine.distance(lib, shapes, index, place, rotated, middle + sign * half, unit, quat="wxyz")
+        deep = engine.distance(lib, shapes, index, place, rotated, middle, unit, quat="wxyz")
         own.raise_if_failed()
         deep.raise_if_failed()
         most = np.maximum(most, np.maximum(own.distance, -deep.distance - MOST))
@@ -367,7 +367,7 @@ def reach(shape: Shape, direction: Any) -> float:
 
 
 def short(pair: Pair, at: Any, rotation: Any, found: Points) -> float:
-    """By how much the bodies overlap along the normal beyond the deepest point, in metres."""
+    """By how much the bodies penetrate along the normal beyond the deepest point, in metres."""
     n = found.normal
     a, b = (matrix(q).T @ n for q in rotation)
     return float(reach(pair.a, a) + reach(pair.b, -b) - n @ (at[1] - at[0]) + found.gap.min())
@@ -427,8 +427,9 @@ def main() -> None:
     page = [
         "# Contact points beside coal and MuJoCo",
         "",
-        f"`python/benchmarks/manifolds.py`: {options.pairs:,} pairs of each kind that overlap by 10 µm to 1 mm, shapes",
-        f"of 0.1 to 0.4 m. {', '.join(versions) or 'No peers'}. {platform.machine()}, {os.cpu_count()} processors.",
+        f"`python/benchmarks/manifolds.py`: {options.pairs:,} pairs of each kind that penetrate by 10 µm to 1 mm,",
+        f"shapes of 0.1 to 0.4 m. {', '.join(versions) or 'No peers'}. "
+        f"{platform.machine()}, {os.cpu_count()} processors.",
         "",
         f"| {' | '.join(HEADS)} |",
         "|---|---|---|" + "--:|" * (len(HEADS) - 3),
@@ -451,7 +452,7 @@ def main() -> None:
 
 HOW: Final = """\
 Points: median, least and most of a pair. Areas are those of the hull of the points along the normal, a median of the
-pairs where both have one. Deepest points: median and largest difference. A depth falls short where the bodies overlap
+pairs where both have one. Deepest points: median and largest difference. A depth falls short where the bodies penetrate
 along the reported normal by more than 1 µm beyond the deepest point, so that a move by that depth does not part them;
 the largest in µm. A point is off its bodies if its point of A, half a gap before it, lies more than 1 µm outside of
 A, that of B outside of B, or it lies deeper than 1 mm in either; the last column is how far at most, inf for
@@ -459,16 +460,17 @@ coordinates or depths beyond 1e6 m."""
 
 DIFFERENCES: Final = """What differs with coal 3.0.3 and MuJoCo 4.0.0:
 
-- Boxes, face on face: two rectangles overlap in up to eight corners. Both peers keep all, Clearance four, of the
+- Boxes, face on face: two rectangles intersect with up to eight corners. Both peers keep all, Clearance four, of the
   largest area that its choice finds.
-- Any rotation: Clearance has every corner of the overlap along the normal with a gap of at most zero, few as they are
-  below 1 mm, and both peers often the deepest alone. Where coal has two points, they mostly lie off the bodies; of
+- Any rotation: Clearance has every corner of the intersection along the normal with a gap of at most zero, few as they
+  are below 1 mm, and both peers often the deepest alone. Where coal has two points, they mostly lie off the bodies; of
   boxes also with patch tolerances of 1e-5 and 1e-8. Of cylinders and boxes two points of coal lie at 1e307 m.
 - Capsules, parallel: Clearance and MuJoCo have both ends of the stretch that the capsules share. coal has one of them
   for more than half of the pairs.
 - Cylinder on a box, cap: coal samples the rim at twelve points. Clearance and MuJoCo have four, a square on a whole
   rim in Clearance.
-- Hulls, face on face: coal keeps all corners of the overlap, Clearance and MuJoCo four. MuJoCo has vertices in float32.
+- Hulls, face on face: coal keeps all corners of the intersection, Clearance and MuJoCo four. MuJoCo has vertices in
+  float32.
 - Cylinder and box, hulls, any rotation: MuJoCo often has the normal of another feature and a depth that does not part
   the bodies along it, and some of its points of hulls lie off them. The depth of coal does for nearly all pairs. That
   of Clearance is proved in the lower bound of every row; of points that are equally deep up to 1e-5 of the size it
