@@ -86,6 +86,7 @@ type RolloutWriter struct {
 	path    string
 	o       *batch.RolloutOptions
 	worlds  int // of the whole
+	first   int // number of the first world
 	meta    map[string]string
 	rows    int64 // of the whole, unknown if below 0
 	written int   // worlds
@@ -108,6 +109,10 @@ func CreateRolloutResults(path string, o *batch.RolloutOptions, worlds int, rows
 	meta map[string]string) *RolloutWriter {
 	return &RolloutWriter{path: path, o: o, worlds: worlds, rows: rows, meta: meta}
 }
+
+// From makes the first world that is written number first, as where results are those of some worlds of a file: rows of
+// all pairs count from it, and their metadata state the number of worlds up to the last one.
+func (f *RolloutWriter) From(first int) { f.first = first }
 
 // UnknownRows stands for a number of rows that is not known before the last is written.
 const UnknownRows = -1
@@ -151,7 +156,7 @@ func (f *RolloutWriter) columns(r *batch.RolloutResults) (cols []column, values 
 			cols, values = append(cols, c), append(values, v)
 		}
 	}
-	others, more := rolloutColumns(r, f.written)
+	others, more := rolloutColumns(r, f.first+f.written)
 	return append(cols, others...), append(values, more...)
 }
 
@@ -168,7 +173,7 @@ func (f *RolloutWriter) create(rows int64) error {
 	out.describe(metaQuery, f.o.Query.String())
 	out.describe(metaValue, f.o.Query.Info().Value)
 	out.describe(metaReduce, f.o.Reduce.String())
-	out.describe(metaWorlds, fmt.Sprint(f.worlds))
+	out.describe(metaWorlds, fmt.Sprint(f.first+f.worlds))
 	if f.o.Reduce == batch.ReduceWorld {
 		out.describe(metaComplete, strconv.FormatBool(f.complete))
 	}

@@ -1,7 +1,9 @@
 package dataset
 
 import (
+	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"clearance/batch"
@@ -42,6 +44,28 @@ func writeTable(t *testing.T, path string, columns []column, meta map[string]str
 	}
 	if err := out.commit(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestRowsOfSomeWorlds: rows of all pairs of some worlds of a file have the numbers of their worlds in it.
+func TestRowsOfSomeWorlds(t *testing.T) {
+	for _, ext := range formats {
+		o := batch.RolloutOptions{}
+		r := batch.NewRolloutResults(3, &o)
+		r.BodyA, r.BodyB, r.Offsets = []int32{0, 0, 1}, []int32{1, 2, 2}, []int64{0, 2, 2, 3}
+		path := filepath.Join(t.TempDir(), "results"+ext)
+		w := CreateRolloutResults(path, &o, 3, UnknownRows, nil)
+		w.From(5)
+		if err := errors.Join(w.Write(r), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		got, meta, err := ReadRolloutResults(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []int64{0, 0, 0, 0, 0, 0, 2, 2, 3}; meta["worlds"] != "8" || !slices.Equal(got.Offsets, want) {
+			t.Errorf("%s: %s worlds, offsets %v, want 8, %v", ext, meta["worlds"], got.Offsets, want)
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 // The version of this interface. It changes with every change of a struct, a code or a function.
-#define CLEARANCE_ABI 7
+#define CLEARANCE_ABI 8
 
 typedef enum {
     CLEARANCE_OK = 0,
@@ -525,6 +525,10 @@ int32_t clearance_worlds_write(clearance_motions *worlds, clearance_text *path, 
 int32_t clearance_worlds_read(clearance_bodies table, clearance_text *path, clearance_motions *about,
                               clearance_worldfile *out, clearance_error *error);
 
+// clearance_worlds_size fills the sizes of *about with those of a file of worlds or motions, and reads no world. Worlds
+// have one way point. templates is the number of pairs that the file lists, 0 if it lists none, which asks about all.
+int32_t clearance_worlds_size(clearance_text *path, clearance_motions *about, clearance_error *error);
+
 // clearance_worlds_copy copies the arrays of a file that was read: the bodies, both places of the pairs (if all_pairs
 // those of pairs to leave out), and the poses.
 int32_t clearance_worlds_copy(clearance_worldfile file, int32_t *bodies, int32_t *template_a, int32_t *template_b,
@@ -533,18 +537,20 @@ int32_t clearance_worlds_copy(clearance_worldfile file, int32_t *bodies, int32_t
 // clearance_worlds_free frees a file that was read.
 int32_t clearance_worlds_free(clearance_worldfile file, clearance_error *error);
 
-// clearance_rollout_file starts a job that answers the worlds of a file (.parquet, .npz) and writes the answers to
-// another, as 'batchbench rollout' does; it appears under its name once it is complete, and a job that is canceled
-// leaves none. Of *scene the table, all_pairs, which replaces the pairs of the file, and the options are read. A table
-// of 0 is read from the file shapes.
+// clearance_rollout_file starts a job that answers the worlds lo to hi of a file (.parquet, .npz; hi not included, -1
+// is the end) and writes the answers to another, as 'batchbench rollout' does; it appears under its name once it is
+// complete, and a job that is canceled leaves none. Of *scene the table, all_pairs, which replaces the pairs of the
+// file, and the options are read. A table of 0 is read from the file shapes. Worlds in the report, in errors and in
+// rows of all pairs count from the start of the file.
 int32_t clearance_rollout_file(clearance_engine engine, clearance_query *query, clearance_scene *scene,
-                               clearance_text *shapes, clearance_text *worlds, clearance_text *out, clearance_job *job,
-                               clearance_error *error);
+                               clearance_text *shapes, clearance_text *worlds, int64_t lo, int64_t hi,
+                               clearance_text *out, clearance_job *job, clearance_error *error);
 
 // clearance_sweep_file does so with the motions of a file, as 'batchbench sweep' does. Of *options the table and the
 // options of the sweep are read.
 int32_t clearance_sweep_file(clearance_engine engine, clearance_motions *options, clearance_text *shapes,
-                             clearance_text *motions, clearance_text *out, clearance_job *job, clearance_error *error);
+                             clearance_text *motions, int64_t lo, int64_t hi, clearance_text *out, clearance_job *job,
+                             clearance_error *error);
 
 // clearance_job_wait waits for at most wait_ms milliseconds. If the job has ended, it fills *report, the result is that
 // of the job, and the handle is given back. Otherwise the result is CLEARANCE_RUNNING.

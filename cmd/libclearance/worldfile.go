@@ -123,6 +123,46 @@ func readWorlds(path string, bodies *batch.Bodies) (*worldFile, error) {
 	return f, nil
 }
 
+//export clearance_worlds_size
+func clearance_worlds_size(path *C.clearance_text, about *C.clearance_motions, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		if text(path) == "" || about == nil {
+			return argument("no file, or no place for the sizes")
+		}
+		if err := sizeOfWorlds(text(path), about); err != nil {
+			return failure{codeFile, err}
+		}
+		return nil
+	}())
+}
+
+// sizeOfWorlds fills the sizes of a file of worlds or motions, whose worlds are not read.
+func sizeOfWorlds(path string, about *C.clearance_motions) error {
+	moving, err := dataset.HasWayPoints(path)
+	if err != nil {
+		return err
+	}
+	var f interface {
+		Count() int
+		BodiesPerWorld() int
+		WayPoints() int
+		RowsPerWorld() int
+		Close() error
+	}
+	if moving {
+		f, err = dataset.OpenMotions(path, nil)
+	} else {
+		f, err = score.OpenWorlds(path, batch.BodiesOfShapes(&batch.Library{}), false)
+	}
+	if err != nil {
+		return err
+	}
+	*about = C.clearance_motions{worlds: C.int64_t(f.Count()), places: C.int64_t(f.BodiesPerWorld()),
+		way_points: C.int64_t(f.WayPoints()), templates: C.int64_t(f.RowsPerWorld())}
+	return f.Close()
+}
+
 //export clearance_worlds_copy
 func clearance_worlds_copy(handle C.clearance_worldfile, bodies, first, second *C.int32_t, poses *C.double,
 	e *C.clearance_error) C.int32_t {
@@ -159,7 +199,8 @@ func clearance_worlds_free(handle C.clearance_worldfile, e *C.clearance_error) C
 
 //export clearance_rollout_file
 func clearance_rollout_file(handle C.clearance_engine, query *C.clearance_query, scene *C.clearance_scene, shapes,
-	worlds, out *C.clearance_text, place *C.clearance_job, e *C.clearance_error) C.int32_t {
+	worlds *C.clearance_text, lo, hi C.int64_t, out *C.clearance_text, place *C.clearance_job,
+	e *C.clearance_error) C.int32_t {
 	return fail(e, func() (err error) {
 		defer recovered(&err)
 		h, _, o, err := questionOf(handle, query)
@@ -185,8 +226,12 @@ func clearance_rollout_file(handle C.clearance_engine, query *C.clearance_query,
 				return dispatch.Report{}, err
 			}
 			defer file.Close()
-			stream := &rollout.Stream[*batch.Worlds]{Bodies: file.Bodies, Source: file, Hi: file.Count()}
-			results := file.CreateRollout(to, &options, file.Count(), nil)
+			part, err := score.RangeOf(int(lo), int(hi), file.Count())
+			if err != nil {
+				return dispatch.Report{}, err
+			}
+			stream := &rollout.Stream[*batch.Worlds]{Bodies: file.Bodies, Source: file, Lo: part.Lo, Hi: part.Hi}
+			results := file.CreateRolloutOf(to, &options, part)
 			defer results.Abort()
 			rep, err := rollout.RunStream(ctx, h.Dispatcher(), stream, options, run, results.Write)
 			if err == nil { // after an interrupt there is no file
@@ -199,8 +244,8 @@ func clearance_rollout_file(handle C.clearance_engine, query *C.clearance_query,
 }
 
 //export clearance_sweep_file
-func clearance_sweep_file(handle C.clearance_engine, options *C.clearance_motions, shapes, motions,
-	out *C.clearance_text, place *C.clearance_job, e *C.clearance_error) C.int32_t {
+func clearance_sweep_file(handle C.clearance_engine, options *C.clearance_motions, shapes, motions *C.clearance_text,
+	lo, hi C.int64_t, out *C.clearance_text, place *C.clearance_job, e *C.clearance_error) C.int32_t {
 	return fail(e, func() (err error) {
 		defer recovered(&err)
 		h, err := engines.get(uint64(handle))
@@ -225,8 +270,13 @@ func clearance_sweep_file(handle C.clearance_engine, options *C.clearance_motion
 				return dispatch.Report{}, err
 			}
 			defer file.Close()
-			stream := &rollout.Stream[*batch.Motions]{Bodies: bodies, Source: file, Hi: file.Count()}
-			results, err := score.CreateSweep(to, file, o.Tolerance, o.TimeTolerance, file.Count(), nil)
+			part, err := score.RangeOf(int(lo), int(hi), file.Count())
+			if err != nil {
+				return dispatch.Report{}, err
+			}
+			stream := &rollout.Stream[*batch.Motions]{Bodies: bodies, Source: file, Lo: part.Lo, Hi: part.Hi}
+			results, err := score.CreateSweep(to, file, o.Tolerance, o.TimeTolerance, part.Len(),
+				part.Meta(file.RowsPerWorld()))
 			if err != nil {
 				return dispatch.Report{}, err
 			}

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"fmt"
 	"maps"
 	"strconv"
 
@@ -49,6 +50,44 @@ func (s *WorldSource) Worlds(lo, hi int) (*batch.Worlds, error) {
 		w.AllPairs, w.TemplateA, w.TemplateB = true, nil, nil
 	}
 	return w, w.CheckBodies(s.Bodies)
+}
+
+// A WorldRange is the worlds [Lo, Hi) of a file of Of worlds.
+type WorldRange struct{ Lo, Hi, Of int }
+
+// RangeOf is the worlds [lo, hi) of a file of so many, or an error if it does not have them. hi may be [ToEnd].
+func RangeOf(lo, hi, worlds int) (WorldRange, error) {
+	if hi == ToEnd {
+		hi = worlds
+	}
+	if lo < 0 || hi < lo || hi > worlds {
+		return WorldRange{}, fmt.Errorf("worlds %d to %d of a file of %d worlds", lo, hi, worlds)
+	}
+	return WorldRange{lo, hi, worlds}, nil
+}
+
+// Len is the number of worlds.
+func (r WorldRange) Len() int { return r.Hi - r.Lo }
+
+// Meta is what results of some worlds state of the rows that they are of, where a world has so many: a world has one
+// if pairs is 0, which stands for all pairs. Results of all worlds state nothing.
+func (r WorldRange) Meta(pairs int) map[string]string {
+	if r.Len() == r.Of {
+		return nil
+	}
+	n := max(pairs, 1)
+	return map[string]string{MetaRows: fmt.Sprintf("%d:%d", r.Lo*n, r.Hi*n)}
+}
+
+// CreateRolloutOf begins a file of results of a range of worlds of a source. Rows of all pairs, which no range of rows
+// describes, have the numbers of their worlds in the file.
+func (s *WorldSource) CreateRolloutOf(path string, o *batch.RolloutOptions, r WorldRange) *dataset.RolloutWriter {
+	if s.RowsPerWorld() > 0 || o.Reduce == batch.ReduceWorld {
+		return s.CreateRollout(path, o, r.Len(), r.Meta(s.RowsPerWorld()))
+	}
+	w := s.CreateRollout(path, o, r.Len(), nil)
+	w.From(r.Lo)
+	return w
 }
 
 // CreateRollout begins a file of results of some worlds of a source, with the options and further entries as metadata.

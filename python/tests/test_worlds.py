@@ -83,6 +83,35 @@ def test_same_bytes(engine: cl.Engine, batchbench: Path, tmp_path: Path, ending:
         assert rep.report.counts["penetrating"] == r.counts["contact"] > 0
 
 
+@pytest.mark.parametrize("ending", ["npz", "parquet"])
+def test_parts(engine: cl.Engine, batchbench: Path, tmp_path: Path, ending: str) -> None:
+    """A range of worlds has the bytes of the command line with --rows, and the rows of the whole, numbers included."""
+    scene, bodies, poses = worlds()
+    shapes, file, want, got = (tmp_path / n for n in ("shapes.json", f"w.{ending}", f"want.{ending}", f"got.{ending}"))
+    scene.save(shapes)
+    command: list[Any] = ["--backend", "cpu", "--shapes", shapes, "--worlds", file, "--out", want, "--rows", "35:90"]
+    for name, given, call in (("rollout", poses[:, 0], cl.rollout_file), ("sweep", poses, cl.sweep_file)):
+        cl.write_worlds(file, scene, given, quat="wxyz", bodies=bodies)
+        subprocess.run([batchbench, name, *command], check=True, capture_output=True)
+        rep = call(file, got, scene=scene, part=(7, 18), engine=engine)
+        assert got.read_bytes() == want.read_bytes() and rep.report.rows == 55
+        wrong: Any = (((7, W + 1), "worlds 7 to 21 of a file of 20"), ((3, 2), "part"), ([1, 2], "part"))
+        for part, why in wrong:
+            with pytest.raises(cl.ClearanceError, match=why):
+                call(file, got, scene=scene, part=part, engine=engine)
+    if ending == "npz":
+        cl.write_worlds(file, scene, poses[:, 0], quat="wxyz", bodies=bodies)
+        found = []
+        ranges: list[tuple[int, int] | None] = [None, (0, 7), (7, 7), (7, W)]
+        for some in ranges:
+            cl.rollout_file(file, got, scene=scene, pairs="all", max_distance=0.3, part=some, engine=engine)
+            with np.load(got) as z:
+                found.append({name: z[name] for name in ("world", "body_a", "body_b", "distance")})
+        for name, column in found[0].items():
+            assert np.array_equal(np.concatenate([f[name] for f in found[1:]]), column)
+        assert found[0]["world"].max() > 7
+
+
 def test_bad_rows_and_files(engine: cl.Engine, tmp_path: Path) -> None:
     scene, bodies, poses = worlds()
     poses[3, 1, 2, 4] = np.nan

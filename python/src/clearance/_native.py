@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from . import _errors as errors
 
-ABI: Final = 7
+ABI: Final = 8
 
 OK, RUNNING, ARGUMENT, FAILED, CANCELLED, CLOSED, NO_BACKEND, REFUSED, FILE = range(9)
 
@@ -327,10 +327,11 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "score": (_R, [_u64, _S(Query), _text, _text, _i64, _i64, _text, _i32, _S(_u64), _S(Error)]),
     "worlds_write": (_R, [_S(Motions), _text, _S(Error)]),
     "worlds_read": (_R, [_u64, _text, _S(Motions), _S(_u64), _S(Error)]),
+    "worlds_size": (_R, [_text, _S(Motions), _S(Error)]),
     "worlds_copy": (_R, [_u64, _pointer, _pointer, _pointer, _pointer, _S(Error)]),
     "worlds_free": (_R, [_u64, _S(Error)]),
-    "rollout_file": (_R, [_u64, _S(Query), _S(Scene), _text, _text, _text, _S(_u64), _S(Error)]),
-    "sweep_file": (_R, [_u64, _S(Motions), _text, _text, _text, _S(_u64), _S(Error)]),
+    "rollout_file": (_R, [_u64, _S(Query), _S(Scene), _text, _text, _i64, _i64, _text, _S(_u64), _S(Error)]),
+    "sweep_file": (_R, [_u64, _S(Motions), _text, _text, _i64, _i64, _text, _S(_u64), _S(Error)]),
     "job_wait": (_R, [_u64, _i64, _S(Report), _S(Error)]),
     "job_progress": (_i64, [_u64, _S(_i64)]),
     "job_cancel": (_R, [_u64, _S(Error)]),

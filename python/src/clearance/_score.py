@@ -127,15 +127,15 @@ def audit_file(
         return int(report.audited), int(report.refuted)
 
 
-def part(rows: tuple[int, int] | None) -> tuple[int, int]:
+def part(rows: tuple[int, int] | None, name: str = "rows") -> tuple[int, int]:
     """The range of rows in the words of the C interface."""
     if rows is None:
         return 0, -1
     if not isinstance(rows, tuple) or len(rows) != 2:
-        raise OptionError(f"rows: {rows!r}, want (lo, hi)")
-    lo, hi = (whole("rows", r, 0) for r in rows)
+        raise OptionError(f"{name}: {rows!r}, want (lo, hi)")
+    lo, hi = (whole(name, r, 0) for r in rows)
     if hi < lo:
-        raise OptionError(f"rows: {rows!r}: the end is before the start")
+        raise OptionError(f"{name}: {rows!r}: the end is before the start")
     return lo, hi
 
 

@@ -22,6 +22,7 @@ from ._options import Method, Order, Precision, check_quat, flag, path_bytes, re
 from ._result import report_of
 from ._scene import Scene
 from ._score import FileReport, opened_or, run_file
+from ._score import part as range_of
 from ._sweep import SweepOptions
 
 Path = str | os.PathLike[str]
@@ -123,6 +124,7 @@ def rollout_file(
     tolerance: float | None = None,
     max_iterations: int | None = None,
     culling: bool = True,
+    part: tuple[int, int] | None = None,
     progress: bool | Callable[[int, int], object] = False,
     engine: Engine | None = None,
 ) -> FileReport:
@@ -131,7 +133,8 @@ def rollout_file(
     ``scene`` is a Scene or the path of a shapes.json. The pairs are those of the file, or with ``pairs="all"`` all of
     them. Other options are those of :meth:`Engine.rollout` and :func:`score_file`. The files are streamed. ``out``
     appears under its name once it is complete: an interrupted call leaves no file. ``batchbench verify rollout`` audits
-    the results.
+    the results. ``part`` (lo, hi), hi not included, answers these worlds alone, with the bits that they have in the
+    results of the whole; worlds of errors, and of rows of all pairs, are counted from the start of the file.
     """
     if pairs not in (None, "all"):
         raise OptionError(f'pairs: {pairs!r}, want None or "all", in place of the pairs of the file')
@@ -142,7 +145,7 @@ def rollout_file(
         record = nat.Scene(table, reduce=reduction(reduce), workers=opened._workers)
         record.no_culling, record.all_pairs = int(not culls), int(pairs == "all")
         record.has_max_distance, record.max_distance = int(farthest is not None), farthest or 0.0
-        names = (shapes, path_bytes("worlds", worlds), path_bytes("out", out))
+        names = (shapes, path_bytes("worlds", worlds), *range_of(part, "part"), path_bytes("out", out))
 
         def submit(job: Any, error: nat.Error) -> int:
             return cast(int, opened._native.rollout_file(opened._number, q, record, *names, job, error))
@@ -160,6 +163,7 @@ def sweep_file(
     time_tolerance: float | None = None,
     tolerance: float | None = None,
     max_evaluations: int | None = None,
+    part: tuple[int, int] | None = None,
     progress: bool | Callable[[int, int], object] = False,
     engine: Engine | None = None,
 ) -> FileReport:
@@ -173,13 +177,30 @@ def sweep_file(
     with opened_or(engine) as opened, _bodies(scene) as (table, shapes, _):
         record = options.motions(table)
         record.workers = opened._workers
-        names = (shapes, path_bytes("motions", motions), path_bytes("out", out))
+        names = (shapes, path_bytes("motions", motions), *range_of(part, "part"), path_bytes("out", out))
 
         def submit(job: Any, error: nat.Error) -> int:
             return cast(int, opened._native.sweep_file(opened._number, record, *names, job, error))
 
         report = run_file(submit, (record, names), progress, "rows")
     return FileReport(os.fspath(out), report_of(report), None)
+
+
+@dataclass(frozen=True)
+class WorldsSize:
+    """The sizes of a file of worlds or motions; ``pairs`` are 0 where it asks about all."""
+
+    worlds: int
+    places: int
+    way_points: int
+    pairs: int
+
+
+def size_of_worlds(path: Path) -> WorldsSize:
+    """The sizes of a file of worlds, or of motions, whose worlds are not read."""
+    n, about, error = nat.native(), nat.Motions(), nat.Error()
+    n.raise_for(n.worlds_size(path_bytes("worlds", path), about, error), error)
+    return WorldsSize(int(about.worlds), int(about.places), int(about.way_points), int(about.templates))
 
 
 @contextlib.contextmanager
