@@ -85,7 +85,7 @@ def test_an_input_changes_in_a_run(pair_files: Path, tmp_path: Path) -> None:
 
     class Changing(Local):
         @contextlib.contextmanager
-        def reading(self, lo: int, hi: int) -> Iterator[str]:
+        def reading(self, lo: int, hi: int, head: int = 0) -> Iterator[str]:
             yield self.path
             os.utime(self.path)
 

@@ -12,7 +12,7 @@ USAGE = """usage: clearance doctor [--json]    what works on this machine: versi
        clearance decompose mesh.stl parts.obj
                                     convex parts of a concave mesh, by CoACD; decompose --help
        clearance ray-score pairs/*.parquet --library shapes.json --out results/
-                                    files of pairs on a cluster, by Ray; ray-score --help
+                                    files on a cluster, by Ray; ray-score --help
        clearance --version"""
 
 

@@ -133,15 +133,16 @@ class Metrics:
 
 
 class Bar:
-    """One line on the standard error: rows, shards, and the time that is left by the rate so far."""
+    """One line on the standard error: pairs or worlds, shards, and the time that is left by the rate so far."""
 
     def __init__(self, manifest: Manifest) -> None:
         self.rows, self.shards = sum(s.hi - s.lo for s in manifest.shards), len(manifest.shards)
-        self.before = self.n = sum(manifest.rows[i]["rows"] for i in manifest.done)
+        self.before = self.n = sum(s.hi - s.lo for s in manifest.shards if s.index in manifest.done)
+        self.what = "rows" if all(s.kind == "pairs" for s in manifest.shards) else "worlds"
         self.over, self.failed, self.start = len(manifest.done), 0, time.monotonic()
 
     def add(self, row: dict[str, Any]) -> None:
-        self.n += row["rows"]
+        self.n += row["hi"] - row["lo"]
         self.over += 1
         self.failed += bool(row["error"])
         self.show()
@@ -150,5 +151,5 @@ class Bar:
         rate = (self.n - self.before) / max(time.monotonic() - self.start, 1e-9)
         left = f", {(self.rows - self.n) / rate:,.0f} s left" if rate > 0 and self.n < self.rows else ""
         bad = f", {self.failed} failed" if self.failed else ""
-        line = f"{self.n:,} of {self.rows:,} rows, {self.over} of {self.shards} shards{bad}{left}"
+        line = f"{self.n:,} of {self.rows:,} {self.what}, {self.over} of {self.shards} shards{bad}{left}"
         print(f"\r{line:<79}", end=end, file=sys.stderr, flush=True)

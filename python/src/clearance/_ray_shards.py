@@ -1,4 +1,4 @@
-"""Shards of files of pairs, and the manifest of a folder of results: what is to be done, and what became of it."""
+"""Shards of files, and the manifest of a folder of results: what is to be done, and what became of it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any, Final
 import clearance as cl
 
 from ._errors import FileError, OptionError
+from ._ray_kinds import EMPTY, Kind, Size, head_of, size_of
 from ._ray_store import Local, Remote, last_part, place
 from ._result import STATUSES
 
@@ -25,7 +26,7 @@ _TEXTS: Final = ("backend", "host", "sha256", "stamp", "error", "first_invalid")
 
 @dataclass(frozen=True)
 class Shard:
-    """The rows [lo, hi) of an input, and the name of their results."""
+    """The pairs or worlds [lo, hi) of an input, and the name of their results."""
 
     index: int
     path: str
@@ -33,19 +34,37 @@ class Shard:
     hi: int
     identity: str
     out: str
+    kind: Kind = "pairs"
+    size: Size = EMPTY
 
     def row(self) -> dict[str, Any]:
         """The row of the manifest of a shard without an answer."""
         return {
             "shard": self.index, "input": self.path, "lo": self.lo, "hi": self.hi, "identity": self.identity,
-            "out": last_part(self.out), "rows": self.hi - self.lo, **dict.fromkeys((*STATUSES, *_NUMBERS), 0),
+            "out": last_part(self.out), "rows": (self.hi - self.lo) * self.size.rows,
+            **dict.fromkeys((*STATUSES, *_NUMBERS), 0),
             "first_invalid_row": -1, "worst_gap": 0.0, "worst_row": -1, "seconds": 0.0, **dict.fromkeys(_TEXTS, ""),
         }  # fmt: skip
+
+    @property
+    def range(self) -> str:
+        return range_of(self.kind, self.lo, self.hi)
+
+    @property
+    def lines(self) -> tuple[int, int, int]:
+        """The rows of the input if it is a Parquet file, and its first ones that a task needs besides."""
+        n = self.size.lines
+        return self.lo * n, self.hi * n, 0 if self.kind == "pairs" else head_of(n)
 
     @property
     def title(self) -> str:
         """Its name in Ray's dashboard."""
         return f"{last_part(self.path)}[{self.lo}:{self.hi}]"
+
+
+def range_of(kind: str, lo: int, hi: int) -> str:
+    """A range of an input in words."""
+    return f"{'rows' if kind == 'pairs' else 'worlds'} {lo} to {hi - 1}"
 
 
 def files_of(inputs: Any, filesystem: Any) -> list[Local | Remote]:
@@ -62,8 +81,14 @@ def files_of(inputs: Any, filesystem: Any) -> list[Local | Remote]:
     return files
 
 
-def plan(files: list[Local | Remote], folder: Local | Remote, most: int) -> list[Shard]:
-    """Shards of at most so many rows; those of a file are of one size, so that they end together."""
+def plan(
+    files: list[Local | Remote],
+    folder: Local | Remote,
+    most: int,
+    kind: Kind = "pairs",
+    options: dict[str, Any] | None = None,
+) -> list[Shard]:
+    """Shards of at most so many pairs, but of a world; those of a file are of one size, so that they end together."""
     shards: list[Shard] = []
     for f in files:
         if folder.is_parent(f):
@@ -75,19 +100,19 @@ def plan(files: list[Local | Remote], folder: Local | Remote, most: int) -> list
         except OSError as e:
             raise FileError(f"{f.name}: {e.strerror or e}") from e
         try:
-            rows = f.rows()
+            size = size_of(f, kind, options or {})
         except FileError:
-            rows = 0  # the task of the shard lists the error, and the other files go on
-        parts = max(-(-rows // most), 1)
+            size = EMPTY  # the task of the shard lists the error, and the other files go on
+        parts = max(-(-size.count // max(most // size.pairs, 1)), 1)
         for k in range(parts):
-            lo, hi = rows * k // parts, rows * (k + 1) // parts
+            lo, hi = size.count * k // parts, size.count * (k + 1) // parts
             out = folder / f"part-{len(shards):06d}{PurePath(f.path).suffix}"
-            shards.append(Shard(len(shards), f.name, lo, hi, who, out.name))
+            shards.append(Shard(len(shards), f.name, lo, hi, who, out.name, kind, size))
     return shards
 
 
-def digest_of(lib: cl.Library) -> str:
-    return hashlib.sha256(pickle.dumps(lib, protocol=4)).hexdigest()[:16]
+def digest_of(shapes: cl.Library | cl.Scene) -> str:
+    return hashlib.sha256(pickle.dumps(shapes, protocol=4)).hexdigest()[:16]
 
 
 class Manifest:
@@ -118,15 +143,13 @@ class Manifest:
         for row, s in zip(table.to_pylist(), self.shards, strict=True):
             was, now = (row["input"], row["lo"], row["hi"], row["identity"]), (s.path, s.lo, s.hi, s.identity)
             if was != now:
-                raise OptionError(
-                    f"{self.at.name}: the input {s.path} has changed since its rows {s.lo} to {s.hi - 1} were answered"
-                )
+                raise OptionError(f"{self.at.name}: the input {s.path} has changed since its {s.range} were answered")
             out = place(s.out, filesystem)
             if not row["sha256"] or row["error"] or not out.exists():
                 continue
             if not out.holds(row):
                 raise FileError(
-                    f"{out.name}: it is not the file that the manifest lists for rows {s.lo} to {s.hi - 1} of "
+                    f"{out.name}: it is not the file that the manifest lists for {s.range} of "
                     f"{s.path}: delete it to have these rows answered"
                 )
             self.rows[s.index] = row

@@ -124,8 +124,8 @@ class Local:
         return bool(sha256(self.path) == row["sha256"])
 
     @contextlib.contextmanager
-    def reading(self, lo: int, hi: int) -> Iterator[str]:
-        """A local file that has these rows at their places."""
+    def reading(self, lo: int, hi: int, head: int = 0) -> Iterator[str]:
+        """A local file that has these rows, and the first ones, at their places."""
         yield self.path
 
     @contextlib.contextmanager
@@ -255,14 +255,15 @@ class Remote:
             raise FileError(f"{self.name}: {e}") from e
 
     @contextlib.contextmanager
-    def reading(self, lo: int, hi: int) -> Iterator[str]:
-        """A local file that has these rows at their places. Errors of what is done with it name the object."""
+    def reading(self, lo: int, hi: int, head: int = 0) -> Iterator[str]:
+        """A local file that has these rows, and the first ones, at their places. Errors of what is done with it name
+        the object."""
         with tempfile.TemporaryDirectory(prefix="clearance-") as folder:
             local = os.path.join(folder, PurePosixPath(self.path).name)  # noqa: PTH118
             with self._errors(), self.fs.open_input_file(self.path) as f, open(local, "wb") as out:
                 size = f.size()
                 out.truncate(size)
-                for first, end in _parquet(f, size, lo, hi) if self.path.endswith(".parquet") else [(0, size)]:
+                for first, end in _parquet(f, size, lo, hi, head) if self.path.endswith(".parquet") else [(0, size)]:
                     f.seek(first)
                     out.seek(first)
                     for at in range(first, end, _BLOCK):
@@ -357,8 +358,9 @@ class Remote:
             raise FileError(str(e).replace(local, self.name)) from e
 
 
-def _parquet(f: Any, size: int, lo: int, hi: int) -> list[tuple[int, int]]:
-    """The ranges of bytes of a Parquet file that hold the rows [lo, hi): its magic, row groups and its footer."""
+def _parquet(f: Any, size: int, lo: int, hi: int, head: int) -> list[tuple[int, int]]:
+    """The ranges of bytes of a Parquet file that hold the first rows and the rows [lo, hi): its magic, row groups and
+    its footer."""
     import pyarrow.parquet as pq
 
     f.seek(max(size - 8, 0))
@@ -368,7 +370,7 @@ def _parquet(f: Any, size: int, lo: int, hi: int) -> list[tuple[int, int]]:
     ranges, row = [(0, 4)], 0
     for i in range(about.num_row_groups):
         group = about.row_group(i)
-        if row < hi and row + group.num_rows > lo:
+        if row < head or (row < hi and row + group.num_rows > lo):
             chunks = [group.column(k) for k in range(group.num_columns)]
             first = [c.dictionary_page_offset or c.data_page_offset for c in chunks]
             ends = [at + c.total_compressed_size for at, c in zip(first, chunks, strict=True)]

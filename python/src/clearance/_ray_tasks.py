@@ -15,13 +15,15 @@ import clearance as cl
 
 from ._errors import ClearanceError, FileError
 from ._ray_actors import _engine, _ray
+from ._ray_kinds import answer_file
 from ._ray_shards import Shard
 from ._ray_store import place, sha256
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What all tasks of a call are asked: the library as a reference under its digest, options, and where files are."""
+    """What all tasks of a call are asked: the library, or scene, as a reference under its digest, options, and where
+    files are."""
 
     digest: str
     library: list[Any]  # of one reference: Ray resolves references that are arguments themselves
@@ -31,11 +33,11 @@ class Asked:
     filesystem: Any
 
 
-_libraries: Final[dict[str, cl.Library]] = {}
+_libraries: Final[dict[str, Any]] = {}
 
 
-def _library(asked: Asked) -> cl.Library:
-    """The library, fetched by this process once: what an engine has prepared of it serves all tasks."""
+def _library(asked: Asked) -> Any:
+    """The library, or scene, fetched by this process once: what an engine has prepared of it serves all tasks."""
     if asked.digest not in _libraries:
         _libraries.clear()
         _libraries[asked.digest] = _ray().get(asked.library[0])
@@ -66,18 +68,16 @@ def answer(asked: Asked, s: Shard) -> dict[str, Any]:
         source, out = place(s.path, asked.filesystem), place(s.out, asked.filesystem)
         if source.identity() != s.identity:
             raise FileError(f"{s.path} has changed since the call began")
-        engine, lib = _engine(asked.backend, asked.options["precision"], asked.workers), _library(asked)
+        engine, lib = _engine(asked.backend, asked.options.get("precision", "single"), asked.workers), _library(asked)
         with out.writing() as results:
-            with source.reading(s.lo, s.hi) as pairs:
-                done = cl.score_file(
-                    pairs, results, library=lib, rows=(s.lo, s.hi), audit=False, engine=engine, **asked.options
-                )
+            with source.reading(*s.lines) as given:
+                done = answer_file(s.kind, given, results, lib, (s.lo, s.hi), engine, asked.options)
             if source.identity() != s.identity:
-                raise FileError(f"{s.path} has changed while its rows {s.lo} to {s.hi - 1} were answered")
+                raise FileError(f"{s.path} has changed while its {s.range} were answered")
             row["sha256"] = sha256(results)
         r = done.report
         row |= {**r.counts, "iterations": r.iterations, "worst_gap": r.worst_gap, "worst_row": r.worst_row}
-        row |= {"backend": r.backend, "stamp": out.stamp()}
+        row |= {"rows": r.rows, "backend": r.backend, "stamp": out.stamp()}
         if r.error is not None:
             column, at, reason = r.error
             row |= {"first_invalid_row": at, "first_invalid": f"{column}[{at}]: {reason}"}

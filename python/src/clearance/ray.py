@@ -1,13 +1,15 @@
-"""Files of pairs scored on a cluster by Ray, and engines in Ray's actors. Needs ray and pyarrow.
+"""Files answered on a cluster by Ray, and engines in Ray's actors. Needs ray and pyarrow.
 
     from clearance import ray as cr
 
     report = cr.score("pairs/*.parquet", "results/", library="shapes.json", resume=True)
     report.raise_if_failed()
+    cr.score("worlds/*.parquet", "results/", kind="worlds", scene="shapes.json", max_distance=0.1)
 
-The driver divides the files into shards, ranges of rows of a file, and each task answers one of them by
-:func:`clearance.score_file`, from file to file: rows do not pass through Ray's object store. Files are in folders that
-all machines have under the same paths, or where a filesystem of pyarrow reaches.
+The driver divides the files into shards, ranges of pairs or worlds of a file, and each task answers one of them by
+:func:`clearance.score_file`, :func:`clearance.rollout_file` or :func:`clearance.sweep_file`, from file to file: rows
+do not pass through Ray's object store. Files are in folders that all machines have under the same paths, or where a
+filesystem of pyarrow reaches.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ import clearance as cl
 from ._errors import FileError, OptionError, RefutedError, RowError
 from ._options import INT64, Precision, flag, one_of, whole
 from ._ray_actors import Rollouts, Scorer, _ray
+from ._ray_kinds import Kind, options_of, shapes_of
 from ._ray_run import Run
-from ._ray_shards import MANIFEST, Manifest, digest_of, files_of, plan
+from ._ray_shards import MANIFEST, Manifest, digest_of, files_of, plan, range_of
 from ._ray_store import place
 from ._ray_tasks import Asked
 from ._result import STATUSES
@@ -36,14 +39,17 @@ class ScoreReport:
     """What became of all shards; ``shards`` has the rows of the manifest, in the order of the files and their rows."""
 
     shards: list[dict[str, Any]] = field(default_factory=list)
+    kind: str = "pairs"
 
     @property
     def rows(self) -> int:
+        """Rows of the results; those of shards that failed are counted where their number is known without answers."""
         return sum(s["rows"] for s in self.shards)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Rows by status, of the shards that were answered."""
+        """Rows by status, of the shards that were answered; of motions those in contact count as penetrating, and the
+        free ones as separated."""
         return {n: sum(s[n] for s in self.shards if not s["error"]) for n in STATUSES}
 
     @property
@@ -66,7 +72,7 @@ class ScoreReport:
         """Raise the error of the first shard that failed, RefutedError for a refuted answer, RowError for a row
         without one."""
         for s in self.shards:
-            where = f"{s['input']} rows {s['lo']} to {s['hi'] - 1}"
+            where = f"{s['input']} {range_of(self.kind, s['lo'], s['hi'])}"
             if s["error"]:
                 raise FileError(f"{where}: {s['error']}; {len(self.failed)} shards of {len(self.shards)} failed")
             if s["refuted"]:
@@ -74,18 +80,22 @@ class ScoreReport:
         for s in self.shards:
             if s["undecided"] or s["invalid"]:
                 reason = s["first_invalid"] or "the bounds stayed wider than the tolerance"
-                where = f"{s['input']}, rows {s['lo']} to {s['hi'] - 1}"
+                where = f"{s['input']}, {range_of(self.kind, s['lo'], s['hi'])}"
                 message = f"{where}: {s['undecided']} rows undecided, {s['invalid']} invalid: {reason}"
                 raise RowError(message, "status", s["first_invalid_row"], reason)
 
 
-# Bytes of a worker: Python, Ray and the library; a row of pairs and results, of each of the six chunks of a stream.
+# Bytes of a worker: Python, Ray and the library; a row of pairs and results, of each of the six chunks of a stream; a
+# range of worlds and their results, of which three are in memory, and their copies.
 _PROCESS: Final = 300 << 20
 _ROW: Final = 200
+_RANGE: Final = 64 << 20
 
 
-def _need(workers: int) -> int:
+def _need(workers: int, kind: Kind) -> int:
     """The memory of a task of so many threads, with a small library."""
+    if kind != "pairs":
+        return _PROCESS + 6 * _RANGE
     return _PROCESS + 6 * _ROW * min(max(1 << 16, workers << 13), 1 << 18)
 
 
@@ -93,13 +103,20 @@ def score(
     inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     outputs: str | os.PathLike[str],
     *,
-    library: cl.Library | str | os.PathLike[str],
+    library: cl.Library | str | os.PathLike[str] | None = None,
+    kind: Kind = "pairs",
+    scene: cl.Scene | str | os.PathLike[str] | None = None,
     query: str = "distance",
     columns: Iterable[str] | None = None,
     max_distance: float | None = None,
     method: str = "auto",
     precision: Literal["single", "double"] = "single",
     tolerance: float | None = None,
+    reduce: Literal["world"] | None = None,
+    pairs: Literal["all"] | None = None,
+    culling: bool = True,
+    time_tolerance: float | None = None,
+    max_evaluations: int | None = None,
     backend: str = "auto",
     workers: int = 1,
     memory: int | None = None,
@@ -109,12 +126,15 @@ def score(
     progress: bool = True,
     filesystem: Any = None,
 ) -> ScoreReport:
-    """Answer the pairs of files into a folder of files, one per shard, whose names sort in the order of the rows.
+    """Answer files into a folder of files, one per shard, whose names sort in the order of the rows.
 
-    ``inputs`` is a file, a pattern such as "pairs/*.parquet", or a list of these. ``workers`` are the threads of a
-    task, and its CPUs in Ray. ``memory`` is its budget in bytes, which Ray reserves: by default what a task of so many
-    threads takes with a small library. ``verify`` is the number of rows of every shard that a task of its own audits,
-    from the shapes alone. The options of the query are those of :func:`clearance.score_file`.
+    ``inputs`` is a file, a pattern such as "pairs/*.parquet", or a list of these. ``kind`` says what they hold: pairs
+    of ``library``, or worlds or motions of the bodies of ``scene``. ``workers`` are the threads of a task, and its
+    CPUs in Ray. ``memory`` is its budget in bytes, which Ray reserves: by default what a task of so many threads takes
+    with a small library. A shard has at most ``rows_per_shard`` pairs, or one world. ``verify`` is the number of rows
+    of every shard of pairs that a task of its own audits, from the shapes alone; ``batchbench verify`` audits results
+    of worlds and motions. The options of the query are those of :func:`clearance.score_file`, of worlds those of
+    :func:`clearance.rollout_file`, and of motions those of :func:`clearance.sweep_file`.
 
     Names are paths that all machines share, or URIs of pyarrow ("s3://bucket/pairs/*.parquet"); with ``filesystem``,
     one of pyarrow or fsspec that can be pickled, all names but that of the library are paths in it. A task copies the
@@ -127,30 +147,42 @@ def score(
     missing or failed. Inputs or options other than those of the manifest, and results that are not those of the
     manifest, are refused by name.
     """
-    options = {
+    given = {
         "query": query,
         "columns": None if columns is None else list(columns),
         "max_distance": max_distance,
         "method": method,
         "precision": precision,
         "tolerance": tolerance,
+        "reduce": reduce,
+        "pairs": pairs,
+        "culling": flag("culling", culling),
+        "time_tolerance": time_tolerance,
+        "max_evaluations": max_evaluations,
     }
+    one_of("kind", kind, get_args(Kind))
+    for name, value, choice in (("reduce", reduce, "world"), ("pairs", pairs, "all")):
+        if value is not None:
+            one_of(name, value, [choice])
+    options = options_of(kind, given)
     whole("workers", workers, 1)
     whole("rows_per_shard", rows_per_shard, 1, INT64)
-    whole("verify", verify)
+    if whole("verify", verify) and kind != "pairs":
+        raise OptionError(f"verify: {verify}, but tasks audit pairs alone; 'batchbench verify' audits {kind}")
     one_of("precision", precision, get_args(Precision))
     resume, progress = flag("resume", resume), flag("progress", progress)
-    need = _need(workers)
+    need = _need(workers, kind)
     memory = need if memory is None else whole("memory", memory, 1, INT64)
     if memory < need:
         raise OptionError(f"memory: {memory:,} bytes, and a task of {workers} threads takes {need:,}")
-    lib = library if isinstance(library, cl.Library) else cl.Library.load(library)
+    shapes = shapes_of(kind, library, scene)
     folder = place(outputs, filesystem)
     folder.make()
     with folder.only_driver():
-        shards = plan(files_of(inputs, filesystem), folder, rows_per_shard)
-        digest = digest_of(lib)
-        manifest = Manifest(folder, shards, {**options, "library": digest, "rows_per_shard": rows_per_shard})
+        shards = plan(files_of(inputs, filesystem), folder, rows_per_shard, kind, options)
+        digest = digest_of(shapes)
+        about = {"library": digest} if kind == "pairs" else {"kind": kind, "scene": digest}
+        manifest = Manifest(folder, shards, {**options, **about, "rows_per_shard": rows_per_shard})
         if resume:
             manifest.resume(filesystem)
         else:
@@ -158,6 +190,6 @@ def score(
         ray = _ray()
         if not ray.is_initialized():
             ray.init()
-        asked = Asked(digest, [ray.put(lib)], options, backend, workers, filesystem)
+        asked = Asked(digest, [ray.put(shapes)], options, backend, workers, filesystem)
         Run(asked, manifest, verify, memory, progress).work()
-    return ScoreReport(manifest.rows)
+    return ScoreReport(manifest.rows, kind)
