@@ -76,7 +76,7 @@ var layers = map[string][]string{
 	"bench/plots":   {},
 	"bench/stats":   {},
 	"bench/regress": {"bench/folder", "bench/stats"},
-	"bench/peers": {"geom", "batch", "cpu", "dataset", "dataset/generate", "verify", "bench/folder",
+	"bench/peers": {"geom", "batch", "cpu", "dataset", "dataset/generate", "derive", "verify", "bench/folder",
 		"bench/plots", "bench/stats"},
 	"bench/matrix": {".", "geom", "batch", "dispatch", "dataset/generate", "verify", "bench/folder",
 		"bench/plots", "bench/stats"},

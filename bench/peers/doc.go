@@ -23,10 +23,15 @@
 // The reference solves every pair in double precision with a certified bound, see
 // [Truth]. An answer counts as wrong only where it contradicts what is certified.
 //
+// # Derivatives
+//
+// [MeasureDerivatives] sets the derivatives of package derive beside finite differences
+// over the calls of one peer: their time, and their error.
+//
 // # Layers, threads, errors
 //
-// peers imports geom, batch, cpu, dataset, dataset/generate, verify (for the form of
-// numbers in JSON) and bench/stats. A Contestant belongs to one goroutine. A driver
+// peers imports geom, batch, cpu, dataset, dataset/generate, derive, verify (for the
+// form of numbers in JSON) and bench/stats. A Contestant belongs to one goroutine. A driver
 // that dies or does not answer fails with an error that quotes what it said; the
 // others go on.
 package peers

@@ -22,14 +22,9 @@ func Open(build, work string) ([]Contestant, []Missing, error) {
 	var list []Contestant
 	var missing []Missing
 	for _, name := range Known() {
-		program := filepath.Join(build, "bin", "peer-"+strings.ToLower(name))
-		if _, err := os.Stat(program); err != nil {
-			missing = append(missing, Missing{name, whyMissing(build, name)})
-			continue
-		}
-		c, err := Start(program, work)
+		c, err := OpenOne(name, build, work)
 		if err != nil {
-			missing = append(missing, Missing{name, err.Error()})
+			missing = append(missing, Missing{name, strings.TrimPrefix(err.Error(), ErrNoPeers.Error()+": ")})
 			continue
 		}
 		list = append(list, c)
@@ -38,6 +33,15 @@ func Open(build, work string) ([]Contestant, []Missing, error) {
 		return nil, missing, fmt.Errorf("%w in %s; run 'make peers'", ErrNoPeers, build)
 	}
 	return list, missing, nil
+}
+
+// OpenOne starts the driver of one peer, or says why it is missing; the error wraps [ErrNoPeers] if it is not there.
+func OpenOne(name, build, work string) (Contestant, error) {
+	program := filepath.Join(build, "bin", "peer-"+strings.ToLower(name))
+	if _, err := os.Stat(program); err != nil {
+		return nil, fmt.Errorf("%w: %s", ErrNoPeers, whyMissing(build, name))
+	}
+	return Start(program, work)
 }
 
 // whyMissing is what the installation noted about a peer that it could not install.

@@ -23,6 +23,7 @@ type peersFlags struct {
 	build           string
 	json, markdown  string
 	from, pictures  string
+	derivatives     bool
 }
 
 // maxPeerRows is the largest number of pairs of a set.
@@ -51,9 +52,25 @@ certified reference, and prints the tables as Markdown.
 'make peers' installs the libraries by package name and builds their drivers. Missing
 ones are listed with the reason; if all are missing, the exit code is 3.
 
+With --derivatives the answers' derivatives are measured beside finite differences over
+the calls of coal: time, and error.
+
 Sets: ` + strings.Join(peerSets(), ", ") + ".\nQuestions: " + strings.Join(all, ", ") + ".",
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return runPeers(c.Context(), e, &f) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if f.derivatives {
+				for _, name := range []string{"questions", "from", "pictures"} {
+					if c.Flags().Changed(name) {
+						return fmt.Errorf("--derivatives has no --%s", name)
+					}
+				}
+				if !c.Flags().Changed("sets") {
+					f.sets = []string{"ellipsoids", "boxes", "hull32"}
+				}
+				return runPeerDerivatives(c.Context(), e, &f)
+			}
+			return runPeers(c.Context(), e, &f)
+		},
 	}
 	fs := c.Flags()
 	fs.StringSliceVar(&f.sets, "sets", peerSets(), "sets to run")
@@ -67,6 +84,8 @@ Sets: ` + strings.Join(peerSets(), ", ") + ".\nQuestions: " + strings.Join(all, 
 	fs.StringVar(&f.markdown, "markdown", "", "write the tables to this file as well")
 	fs.StringVar(&f.pictures, "pictures", "", "write the figures to this folder as well, as SVG")
 	fs.StringVar(&f.from, "from", "", "read this report of an earlier --json instead of measuring")
+	fs.BoolVar(&f.derivatives, "derivatives", false, "compare derivatives with finite differences over coal instead, "+
+		"by default on ellipsoids, boxes and hull32")
 	return c
 }
 

@@ -20,6 +20,11 @@ func TestPeersNone(t *testing.T) {
 	}
 }
 
+// TestPeerDerivativesNone asks for finite differences without their peer.
+func TestPeerDerivativesNone(t *testing.T) {
+	command("peers", "--derivatives", "--build", t.TempDir()).want(t, exitNoBackend).says(t, "no peer is installed")
+}
+
 func TestPeersUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"--rows 2":                 "--rows 2: want 3 or more",
@@ -28,6 +33,7 @@ func TestPeersUsage(t *testing.T) {
 		"--questions why":          `unknown question "why"`,
 		"--sets= ":                 "need at least one name each",
 		"--json /no/such/folder/x": "cannot write",
+		"--derivatives --from x":   "--derivatives has no --from",
 		"surplus":                  `unexpected argument "surplus"`,
 	} {
 		command(append([]string{"peers"}, strings.Fields(args)...)...).want(t, exitBadInput).says(t, want)

@@ -70,19 +70,28 @@ class Coal : public peers::Peer {
     }
   }
 
-  std::vector<std::string> configurations(peers::Question) const override {
-    return {"GJK", "GJK, box centres", "Nesterov", "Nesterov, box centres", "Polyak", "Polyak, box centres"};
+  // The name of a configuration says all about it: the variant, the first guess, and the tolerance if it is not 1e-6.
+  std::vector<std::string> configurations(peers::Question q) const override {
+    std::vector<std::string> list = {"GJK",    "GJK, box centres",   "Nesterov", "Nesterov, box centres",
+                                     "Polyak", "Polyak, box centres"};
+    if (q != peers::Question::kDifferences) return list;
+    for (const char* variant : {"GJK", "Nesterov", "Polyak"}) list.push_back(variant + std::string(", last answer"));
+    for (size_t i = 0, n = list.size(); i < n; i++) list.push_back(list[i] + ", 1e-12");
+    return list;
   }
 
   void prepare(peers::Question q, const std::string& c) override {
     solver_ = coal::GJKSolver();
-    solver_.gjk_tolerance = solver_.epa_tolerance = 1e-6;
+    const auto says = [&](const char* word) { return c.find(word) != std::string::npos; };
+    solver_.gjk_tolerance = solver_.epa_tolerance = says("1e-12") ? 1e-12 : 1e-6;
     solver_.gjk_max_iterations = 1000;
     solver_.epa_max_iterations = 256;
     solver_.gjk_variant = c[0] == 'N'   ? coal::NesterovAcceleration
                           : c[0] == 'P' ? coal::PolyakAcceleration
                                         : coal::DefaultGJK;
-    solver_.gjk_initial_guess = c.find("centres") != std::string::npos ? coal::BoundingVolumeGuess : coal::DefaultGuess;
+    solver_.gjk_initial_guess = says("centres") ? coal::BoundingVolumeGuess
+                                : says("last")  ? coal::CachedGuess
+                                                : coal::DefaultGuess;
     // A Boolean question ends as soon as the shapes are known to be apart, as coal's
     // own CollisionRequest has it.
     if (q == peers::Question::kBoolean) solver_.distance_upper_bound = 0;
@@ -91,9 +100,14 @@ class Coal : public peers::Peer {
 
   void run(peers::Question q, std::vector<peers::Answer>& out) override {
     const bool depth = q == peers::Question::kSigned;
+    const bool warm = solver_.gjk_initial_guess == coal::CachedGuess;
     coal::Vec3s a, b, normal;
     for (size_t i = 0; i < rows_.size(); i++) {
       const Row& r = rows_[i];
+      if (warm && (i == 0 || r.a != rows_[i - 1].a || r.b != rows_[i - 1].b)) {
+        solver_.cached_guess = coal::Vec3s(1, 0, 0);
+        solver_.support_func_cached_guess.setZero();
+      }
       const double d = r.solve(r.a, r.poseA, r.b, r.poseB, &solver_, depth, a, b, normal);
       const bool apart = q == peers::Question::kBoolean ? d > 0 : d > solver_.gjk_tolerance;
       if (q == peers::Question::kBoolean)

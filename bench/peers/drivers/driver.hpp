@@ -13,7 +13,8 @@
 // Questions: "boolean", do they overlap; "gjk", distance and witnesses where they
 // are apart and else only that they overlap; "near", the same, but of pairs further
 // apart than kNear only that they are; "signed", as "gjk" with depth and witnesses
-// where they overlap.
+// where they overlap; "differences", as "gjk", of rows in runs of nearly equal poses,
+// for which a library may start from its last answer.
 //
 // The clock is the CPU time of the thread (CLOCK_THREAD_CPUTIME_ID) around the loop
 // over the pairs: from poses in the library's own type to distance and witnesses in
@@ -83,7 +84,7 @@ struct Answer {
 };
 static_assert(sizeof(Answer) == 8 * sizeof(double), "answers are written as they lie in memory");
 
-enum class Question { kBoolean, kGJK, kNear, kSigned };
+enum class Question { kBoolean, kGJK, kNear, kSigned, kDifferences };
 
 constexpr double kNear = 0.1;  // metres
 
@@ -176,6 +177,7 @@ inline Question parseQuestion(const std::string& s) {
   if (s == "gjk") return Question::kGJK;
   if (s == "near") return Question::kNear;
   if (s == "signed") return Question::kSigned;
+  if (s == "differences") return Question::kDifferences;
   throw std::runtime_error("unknown question " + s);
 }
 
