@@ -235,7 +235,7 @@ func (r *DerivativeReport) writeErrors(b *strings.Builder) {
 		"pairs. The step of differences, of %s m or rad, is the one with the least median error of the "+
 		"normal; forward differences take %d calls, central ones %d. Differences divide by the step what an "+
 		"answer is off within its tolerance, and on boxes and hulls, whose answers are smooth in pieces, a step "+
-		"may cross the end of a piece: the worst errors of differences have these two causes.\n",
+		"may cross the end of a piece: both can show in the worst errors.\n",
 		stepsText(), DifferenceCalls, 2*DifferenceCalls)
 	for i := range r.Tables {
 		t := &r.Tables[i]
