@@ -226,7 +226,7 @@ func clearance_rollout_file(handle C.clearance_engine, query *C.clearance_query,
 				return dispatch.Report{}, err
 			}
 			defer file.Close()
-			part, err := score.RangeOf(int(lo), int(hi), file.Count())
+			part, err := score.WorldsOf(int(lo), int(hi), file.Count())
 			if err != nil {
 				return dispatch.Report{}, err
 			}
@@ -270,7 +270,7 @@ func clearance_sweep_file(handle C.clearance_engine, options *C.clearance_motion
 				return dispatch.Report{}, err
 			}
 			defer file.Close()
-			part, err := score.RangeOf(int(lo), int(hi), file.Count())
+			part, err := score.WorldsOf(int(lo), int(hi), file.Count())
 			if err != nil {
 				return dispatch.Report{}, err
 			}

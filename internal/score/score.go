@@ -62,8 +62,14 @@ func DescribeDerivative(w *dataset.ResultWriter, o *batch.Derivative) {
 // an error there is no file.
 type Check func(rep *dispatch.Report, path string) error
 
-// Rows are the rows [Lo, Hi) of a source of Of rows.
+// Rows are the rows [Lo, Hi) of a source of Of rows, or the worlds of a file of Of worlds.
 type Rows struct{ Lo, Hi, Of int }
+
+// Len is their number.
+func (r Rows) Len() int { return r.Hi - r.Lo }
+
+// text is the range in metadata, see [MetaRows], where a world has so many rows, and a row one.
+func (r Rows) text(each int) string { return fmt.Sprintf("%d:%d", r.Lo*each, r.Hi*each) }
 
 // all reports whether they are all rows.
 func (r Rows) all() bool { return r.Lo == 0 && r.Hi == r.Of }
@@ -91,7 +97,7 @@ func Run(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs 
 				strings.Join(extra.Names(), ", "))
 		}
 	}
-	out, err := dataset.CreateResultsWith(path, o.Columns, o.Precision, int64(rows.Hi-rows.Lo), extra)
+	out, err := dataset.CreateResultsWith(path, o.Columns, o.Precision, int64(rows.Len()), extra)
 	if err != nil {
 		return failed, err
 	}
@@ -100,7 +106,7 @@ func Run(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs 
 		return failed, err
 	}
 	if !rows.all() {
-		out.Describe(MetaRows, fmt.Sprintf("%d:%d", rows.Lo, rows.Hi))
+		out.Describe(MetaRows, rows.text(1))
 		if pairs, err = dispatch.Shard(pairs, rows.Lo, rows.Hi); err != nil {
 			return failed, err
 		}
@@ -154,12 +160,17 @@ func Files(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pair
 
 // within returns the rows [lo, hi) of a file of pairs, or an error if it does not have them.
 func within(in *dataset.PairReader, lo, hi int) (Rows, error) {
-	n := int(min(in.Len(), math.MaxInt))
+	return rangeOf("rows", lo, hi, int(min(in.Len(), math.MaxInt)), "pairs")
+}
+
+// rangeOf returns the rows or worlds [lo, hi) of a file of n pairs or worlds, or an error if it does not have them. hi
+// may be [ToEnd].
+func rangeOf(what string, lo, hi, n int, of string) (Rows, error) {
 	if hi == ToEnd {
 		hi = n
 	}
 	if lo < 0 || hi < lo || hi > n {
-		return Rows{}, fmt.Errorf("rows %d to %d of a file of %d pairs", lo, hi, n)
+		return Rows{}, fmt.Errorf("%s %d to %d of a file of %d %s", what, lo, hi, n, of)
 	}
 	return Rows{Lo: lo, Hi: hi, Of: n}, nil
 }

@@ -1,7 +1,6 @@
 package score
 
 import (
-	"fmt"
 	"maps"
 	"strconv"
 
@@ -52,36 +51,21 @@ func (s *WorldSource) Worlds(lo, hi int) (*batch.Worlds, error) {
 	return w, w.CheckBodies(s.Bodies)
 }
 
-// A WorldRange is the worlds [Lo, Hi) of a file of Of worlds.
-type WorldRange struct{ Lo, Hi, Of int }
+// WorldsOf returns the worlds [lo, hi) of a file of n, or an error if it does not have them. hi may be [ToEnd].
+func WorldsOf(lo, hi, n int) (Rows, error) { return rangeOf("worlds", lo, hi, n, "worlds") }
 
-// RangeOf is the worlds [lo, hi) of a file of so many, or an error if it does not have them. hi may be [ToEnd].
-func RangeOf(lo, hi, worlds int) (WorldRange, error) {
-	if hi == ToEnd {
-		hi = worlds
-	}
-	if lo < 0 || hi < lo || hi > worlds {
-		return WorldRange{}, fmt.Errorf("worlds %d to %d of a file of %d worlds", lo, hi, worlds)
-	}
-	return WorldRange{lo, hi, worlds}, nil
-}
-
-// Len is the number of worlds.
-func (r WorldRange) Len() int { return r.Hi - r.Lo }
-
-// Meta is what results of some worlds state of the rows that they are of, where a world has so many: a world has one
-// if pairs is 0, which stands for all pairs. Results of all worlds state nothing.
-func (r WorldRange) Meta(pairs int) map[string]string {
-	if r.Len() == r.Of {
+// Meta is what results of worlds with so many pairs each state of the rows that they are of. With all pairs, whose
+// number is given as 0, a world has one row, its least. Results of all worlds state nothing.
+func (r Rows) Meta(pairs int) map[string]string {
+	if r.all() {
 		return nil
 	}
-	n := max(pairs, 1)
-	return map[string]string{MetaRows: fmt.Sprintf("%d:%d", r.Lo*n, r.Hi*n)}
+	return map[string]string{MetaRows: r.text(max(pairs, 1))}
 }
 
 // CreateRolloutOf begins a file of results of a range of worlds of a source. Rows of all pairs, which no range of rows
 // describes, have the numbers of their worlds in the file.
-func (s *WorldSource) CreateRolloutOf(path string, o *batch.RolloutOptions, r WorldRange) *dataset.RolloutWriter {
+func (s *WorldSource) CreateRolloutOf(path string, o *batch.RolloutOptions, r Rows) *dataset.RolloutWriter {
 	if s.RowsPerWorld() > 0 || o.Reduce == batch.ReduceWorld {
 		return s.CreateRollout(path, o, r.Len(), r.Meta(s.RowsPerWorld()))
 	}
