@@ -19,6 +19,14 @@ import (
 // row answered.
 func TestFailures(t *testing.T) { eachPath(t, testFailures) }
 
+// limitOf is the time limit of a device that is to fail by a cause.
+func limitOf(cause error) time.Duration {
+	if cause == vk.Timeout {
+		return 300 * time.Millisecond // which the device takes to close
+	}
+	return time.Minute // the first chunk waits for the compiler of a software device
+}
+
 func testFailures(t *testing.T, o Options) {
 	for _, f := range []struct {
 		fault   vk.Fault
@@ -36,11 +44,7 @@ func testFailures(t *testing.T, o Options) {
 		{vk.Fault{Call: "wait", Times: -1, Result: vk.ResultTimeout}, vk.Timeout, true},
 	} {
 		t.Run(f.fault.Call+" "+f.fault.Result.String(), func(t *testing.T) {
-			limit := time.Minute // the first chunk waits for the compiler of a software device
-			if f.cause == vk.Timeout {
-				limit = 300 * time.Millisecond // which the device takes to close
-			}
-			b, c := openAlone(t, Options{ChunkRows: 128, Timeout: limit, staged: o.staged}), processor(t)
+			b, c := openAlone(t, Options{ChunkRows: 128, Timeout: limitOf(f.cause), staged: o.staged}), processor(t)
 			lib, pairs := set(t, "boxes", 0, 500)
 			disarm := vk.Inject(f.fault)
 			defer disarm()

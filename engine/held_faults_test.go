@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"clearance/batch"
 	"clearance/dispatch"
@@ -50,11 +49,7 @@ func TestHeldFaults(t *testing.T) {
 		{vk.Fault{Call: "vkCreateComputePipelines", Result: vk.ErrorOutOfDeviceMemory}, vk.OutOfDeviceMemory, false},
 	} {
 		t.Run("run: "+f.fault.Call+" "+f.fault.Result.String(), func(t *testing.T) {
-			limit := time.Minute // the first chunk waits for the compiler of a software device
-			if f.cause == vk.Timeout {
-				limit = 300 * time.Millisecond // which the device takes to close
-			}
-			b := openAlone(t, Options{ChunkRows: 256, Timeout: limit})
+			b := openAlone(t, Options{ChunkRows: 256, Timeout: limitOf(f.cause)})
 			lib, worlds := stackOf(t, "boxes", 9, 0)
 			h := hold(t, b, lib, worlds)
 			out := unanswered(h.Len(), new(batch.Options))
