@@ -6,13 +6,12 @@ import (
 	"slices"
 	"testing"
 
+	"clearance/batch"
 	"clearance/contact"
 	"clearance/contact/scenes"
 	"clearance/cpu"
-	"clearance/geom"
 	"clearance/ref"
 
-	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -28,8 +27,8 @@ const (
 // remove no penetration, whose speed would grow with 1/Δt. A pair that meets and has no contact in the step is
 //
 //   - late if its distance before the step, by the reference, exceeds d_spec, and d_spec is at its limit of a hundredth
-//     of the size of the pair: the limit accepts that fast pairs get their contacts a step later (sections 2 and 5 of
-//     the design of contacts). Those that penetrate then have contacts in the next step, which [lost] checks;
+//     of the size of the pair: the limit accepts that fast pairs get their contacts a step later. Those that
+//     penetrate then have contacts in the next step, which [lost] checks;
 //   - lost otherwise: the pair was within d_spec, or a d_spec below its limit, of 2Δt times the bound of the relative
 //     speed, promised that it would not meet.
 type fineCount struct {
@@ -78,13 +77,9 @@ func (b *snapshot) largestGap(scene *contact.Scene, o *contact.StepOptions, w, i
 
 // bodyDistance is the signed distance of two bodies of one part each, by the reference.
 func bodyDistance(scene *contact.Scene, poses []float64, ws *ref.Workspace, w, i, j int) float64 {
-	pose := func(body int) geom.Pose {
-		x := poses[7*(w*len(scene.Body)+body):]
-		return geom.Pose{Position: r3.Vec{X: x[0], Y: x[1], Z: x[2]},
-			Rotation: quat.Number{Real: x[3], Imag: x[4], Jmag: x[5], Kmag: x[6]}}
-	}
+	first, worlds := w*len(scene.Body), batch.Worlds{Poses: poses}
 	lib := scene.Bodies.Library()
-	q := ref.NewPair(lib.Shape(scene.Body[i]), lib.Shape(scene.Body[j]), pose(i), pose(j))
+	q := ref.NewPair(lib.Shape(scene.Body[i]), lib.Shape(scene.Body[j]), worlds.PoseAt(first+i), worlds.PoseAt(first+j))
 	return ref.Solve(&q, ref.Options{}, ws).Distance
 }
 
@@ -125,6 +120,15 @@ func (c *fineCount) compare(t *testing.T, scene *contact.Scene, s *contact.Simul
 	}
 }
 
+// pairsOf are the pairs of bodies with contacts in the problem of a world.
+func pairsOf(p *contact.Problem, w int) map[[2]int]bool {
+	has := map[[2]int]bool{}
+	for k := w * p.Contacts; k < w*p.Contacts+int(p.Count[w]); k++ {
+		has[[2]int{int(p.BodyA[k]), int(p.BodyB[k])}] = true
+	}
+	return has
+}
+
 // pushing adds the pairs whose contacts push in the last step of a world: by more than ten times the tolerance.
 func pushing(s *contact.Simulation, w int, met map[[2]int]bool) {
 	p, impulse := s.Problem(), s.Solution().Impulse
@@ -143,12 +147,7 @@ func pushing(s *contact.Simulation, w int, met map[[2]int]bool) {
 func (c *fineCount) classify(scene *contact.Scene, s *contact.Simulation, o *contact.StepOptions, before *snapshot,
 	after []float64, w int, met map[[2]int]bool) {
 	var ws ref.Workspace
-	has := map[[2]int]bool{}
-	p := s.Problem()
-	for k := w * p.Contacts; k < w*p.Contacts+int(p.Count[w]); k++ {
-		has[[2]int{int(p.BodyA[k]), int(p.BodyB[k])}] = true
-	}
-	lib := scene.Bodies.Library()
+	has, lib := pairsOf(s.Problem(), w), scene.Bodies.Library()
 	for j := range scene.Body {
 		for i := range j {
 			slop := 1e-4 * lib.PairSize(scene.Body[i], scene.Body[j])

@@ -87,12 +87,16 @@ func (c *soak) round(t *testing.T, worlds, steps int, seed uint64) {
 	each := min(fineEach, max(steps/2, 1))
 	phase := 37 * int(seed) % each // the fine steps of all rounds together are at all times
 	for step := range steps {
-		before := snapshotOf(s, len(scene.Body))
+		fine := (step+phase)%each == 0
+		all := (step+phase)%allEach == 0 || (step+phase)%each <= 1 // also of the step after fine steps
+		var before *snapshot
+		if fine || all {
+			before = snapshotOf(s, len(scene.Body))
+		}
 		if err := s.Step(context.Background(), nil); err != nil {
 			t.Fatal(err)
 		}
 		st := s.State()
-		all := (step+phase)%allEach == 0 || (step+phase)%each <= 1 // also of the step after fine steps
 		for w, status := range st.Status {
 			c.counts[status]++
 			if status == contact.Advanced {
@@ -102,7 +106,7 @@ func (c *soak) round(t *testing.T, worlds, steps int, seed uint64) {
 				lost(t, c.kind, scene, s.Problem(), before.state.Pose, w)
 			}
 		}
-		if (step+phase)%each == 0 {
+		if fine {
 			c.fine.compare(t, scene, s, o, before)
 		}
 		for _, x := range slices.Concat(st.Pose, st.Velocity, st.Momentum) {
@@ -137,10 +141,7 @@ func (c *soak) report(t *testing.T, n int) {
 func lost(t *testing.T, kind string, scene *contact.Scene, p *contact.Problem, poses []float64, w int) {
 	t.Helper()
 	bodies := len(scene.Body)
-	has := map[[2]int32]bool{}
-	for c := w * p.Contacts; c < w*p.Contacts+int(p.Count[w]); c++ {
-		has[[2]int32{p.BodyA[c], p.BodyB[c]}] = true
-	}
+	has := pairsOf(p, w)
 	var ws ref.Workspace
 	for b := range bodies {
 		for a := range b {
@@ -148,7 +149,7 @@ func lost(t *testing.T, kind string, scene *contact.Scene, p *contact.Problem, p
 				continue
 			}
 			d := bodyDistance(scene, poses, &ws, w, a, b)
-			if d < 0 && !has[[2]int32{int32(a), int32(b)}] {
+			if d < 0 && !has[[2]int{a, b}] {
 				t.Errorf("%s: world %d: bodies %d and %d penetrate by %g without a contact", kind, w, a, b, -d)
 			}
 		}

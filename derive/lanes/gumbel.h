@@ -79,9 +79,10 @@ INLINE int counting(const ln_call *c, const ln_shape *s, int64_t first, const do
     return listed;
 }
 
-// gumbel_hull is the covariance of the vertices of one hull along a and b under the weights softmax(<v, d>/ε), over ε:
-// of a with itself, of both, of b with itself. Vertices with a weight of less than e⁻²⁰ relative to the largest are
-// left out; since neighbors in memory are not neighbors on the hull, few vectors would be without a vertex that counts.
+// gumbel_hull is the covariance of the vertices of one hull along a and b under the weights softmax(<v, d>/ε), over
+// ε: of a with itself, of both, of b with itself. Vertices with a weight of less than e⁻²⁰ relative to the largest
+// are left out; since neighbors in memory are not neighbors on the hull, few vectors would be without a vertex that
+// counts.
 static void gumbel_hull(double m[3], const ln_call *c, const ln_shape *s, const double d[3], const double a[3],
                         const double b[3], double epsilon) {
     // Relative to the support vertex: where its weight is nearly 1, the covariance of the others does not cancel.
