@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"clearance/batch"
@@ -16,7 +16,6 @@ import (
 	"clearance/dataset"
 	"clearance/derive"
 	"clearance/geom"
-	"clearance/verify"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -50,6 +49,11 @@ func mannerOf(configuration string) manner {
 		warm:  strings.Contains(configuration, ", last answer"),
 		tight: strings.HasSuffix(configuration, ", 1e-12"),
 	}
+}
+
+// among returns the configurations that are asked so.
+func (m manner) among(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return mannerOf(name) != m })
 }
 
 // of is how tables name a peer that is asked so.
@@ -94,8 +98,7 @@ func MeasureDerivatives(ctx context.Context, peer Contestant, version string, o 
 	}
 	defer backend.Close()
 	r := &DerivativeReport{
-		Platform: runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version(), Processor: processor(),
-		Seed: o.Seed, Rows: o.Rows, Rounds: o.Rounds,
+		Setting: settingOf(&o),
 		Contestants: []Info{
 			{Name: "Clearance", Version: version, Flags: backend.SIMD() + " kernels, " + runtime.Version()},
 			peer.Info(),
@@ -155,7 +158,7 @@ func (m *derivatives) measure() (*DerivativeTable, error) {
 	}
 	var chosen []string
 	for _, asked := range manners {
-		name, tried, err := m.fastest(names, asked)
+		name, tried, err := fastest(m.peer, &differences, asked.among(names), m.pairs.Len())
 		if err != nil {
 			return nil, err
 		}
@@ -247,42 +250,13 @@ func (m *derivatives) part(name string, step float64) (*Part, error) {
 
 // moved moves a pose by a step: 0 to 2 along an axis of the world, 3 to 5 about one through the position.
 func moved(p geom.Pose, k int, step float64) geom.Pose {
-	axis := [3]float64{}
-	axis[k%3] = 1
+	axis := [3]r3.Vec{{X: 1}, {Y: 1}, {Z: 1}}[k%3]
 	if k < 3 {
-		p.Position = r3.Add(p.Position, r3.Vec{X: step * axis[0], Y: step * axis[1], Z: step * axis[2]})
-		return p
+		p.Position = r3.Add(p.Position, r3.Scale(step, axis))
+	} else {
+		p.Rotation = quat.Mul(geom.Rotate(axis, step).Rotation, p.Rotation)
 	}
-	sin, cos := math.Sincos(step / 2)
-	turn := quat.Number{Real: cos, Imag: sin * axis[0], Jmag: sin * axis[1], Kmag: sin * axis[2]}
-	p.Rotation = quat.Mul(turn, p.Rotation)
 	return p
-}
-
-// fastest tries the configurations of one manner on the pairs that the peer has, and returns the fastest, "" if
-// there is none. Times are ns a pair, of all calls of a difference.
-func (m *derivatives) fastest(names []string, asked manner) (best string, tried []Tried, err error) {
-	least := math.Inf(1)
-	for _, name := range names {
-		if mannerOf(name) != asked {
-			continue
-		}
-		took := math.Inf(1)
-		for k := range calibration {
-			s, err := m.peer.Run(&differences, name)
-			if err != nil {
-				return "", nil, err
-			}
-			if k > 0 {
-				took = min(took, s)
-			}
-		}
-		tried = append(tried, Tried{name, verify.Number(1e9 * took / float64(m.pairs.Len()))})
-		if took < least {
-			least, best = took, name
-		}
-	}
-	return best, tried, nil
 }
 
 // rounds runs everything once a round, in a new order each time, each after a run without the clock.
@@ -300,8 +274,7 @@ func (m *derivatives) rounds(runs []derivativeRun) error {
 			if err != nil {
 				return err
 			}
-			e := &runs[i].entry
-			e.Rounds = append(e.Rounds, verify.Number(1e9*s/float64(m.pairs.Len())))
+			runs[i].entry.add(s, m.pairs.Len())
 		}
 	}
 	for i := range runs {
@@ -374,17 +347,7 @@ func (d *differentiated) runs(ctx context.Context) []derivativeRun {
 	var list []derivativeRun
 	add := func(work string, f func() error) {
 		entry := DerivativeTime{Name: ourWork(d.precision, work)}
-		list = append(list, derivativeRun{entry, func() (float64, error) {
-			start, err := threadSeconds()
-			if err != nil {
-				return 0, err
-			}
-			if err := f(); err != nil {
-				return 0, err
-			}
-			end, err := threadSeconds()
-			return end - start, err
-		}})
+		list = append(list, derivativeRun{entry, func() (float64, error) { return clocked(f) }})
 	}
 	add(queryAlone, func() error { return d.fill(ctx, d.answers) })
 	add("query, d_distance", func() error { return d.fill(ctx, d.one) })

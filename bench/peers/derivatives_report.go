@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"clearance/batch"
-	"clearance/bench/stats"
 	"clearance/verify"
 )
 
@@ -16,15 +15,7 @@ const DerivativeGoal = 100
 
 // DerivativeReport is the outcome of [MeasureDerivatives]. Its JSON form is stable.
 type DerivativeReport struct {
-	Program     string            `json:"program"`
-	Version     string            `json:"version"`
-	Date        string            `json:"date"` // RFC 3339, UTC
-	Platform    string            `json:"platform"`
-	Processor   string            `json:"processor"`
-	Core        int               `json:"core"`
-	Seed        uint64            `json:"seed"`
-	Rows        int               `json:"rows"`
-	Rounds      int               `json:"rounds"`
+	Setting
 	Contestants []Info            `json:"contestants"` // ours, and the peer
 	Tables      []DerivativeTable `json:"tables"`
 }
@@ -40,21 +31,13 @@ type DerivativeTable struct {
 
 // DerivativeTime is the time of some work, ns a pair.
 type DerivativeTime struct {
-	Name          string          `json:"name"`
-	Peer          bool            `json:"peer"`            // DifferenceCalls calls of the peer
-	Warm          bool            `json:"warm,omitempty"`  // from the last answer
-	Tight         bool            `json:"tight,omitempty"` // to 1e-12, not 1e-6
-	Configuration string          `json:"configuration,omitempty"`
-	Tried         []Tried         `json:"tried,omitempty"`
-	Rounds        []verify.Number `json:"ns_per_pair_rounds"`
-	Median        verify.Number   `json:"ns_per_pair"`
-	Lower         verify.Number   `json:"ns_per_pair_lower_quartile"`
-	Upper         verify.Number   `json:"ns_per_pair_upper_quartile"`
-}
-
-func (e *DerivativeTime) summarize() {
-	s := stats.Summarize(floats(e.Rounds))
-	e.Median, e.Lower, e.Upper = verify.Number(s.Median), verify.Number(s.Lower), verify.Number(s.Upper)
+	Name          string  `json:"name"`
+	Peer          bool    `json:"peer"`            // DifferenceCalls calls of the peer
+	Warm          bool    `json:"warm,omitempty"`  // from the last answer
+	Tight         bool    `json:"tight,omitempty"` // to 1e-12, not 1e-6
+	Configuration string  `json:"configuration,omitempty"`
+	Tried         []Tried `json:"tried,omitempty"`
+	Timing
 }
 
 // DerivativeError is the error of derivatives, relative, by what is differentiated.
@@ -152,10 +135,7 @@ func (r *DerivativeReport) writeTimes(b *strings.Builder) {
 		if e.Peer {
 			name = fmt.Sprintf("%s: %d calls", e.Name, DifferenceCalls)
 		}
-		r.line(b, name, func(t *DerivativeTable) string {
-			e := &t.Times[i]
-			return fmt.Sprintf("%.0f (%.0f–%.0f)", e.Median, e.Lower, e.Upper)
-		})
+		r.line(b, name, func(t *DerivativeTable) string { return t.Times[i].cell() })
 	}
 	fmt.Fprintf(b, "\n%d calls to a tolerance of 1e-6 over ours: from scratch, and from the last answer.\n\n",
 		DifferenceCalls)

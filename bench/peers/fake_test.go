@@ -315,12 +315,12 @@ func TestFakeDrivers(t *testing.T) {
 
 func TestBestRounds(t *testing.T) {
 	sound, wrong := &Accuracy{}, &Accuracy{Wrong: 1, WorstWrong: 1}
+	rounds := func(ns ...verify.Number) Timing { return Timing{Rounds: ns} }
 	table := Table{Entries: []Entry{
-		{Name: "ours", Rounds: []verify.Number{3, 2, 9}}, {Name: "ours, double", Rounds: []verify.Number{1},
-			Accuracy: sound},
-		{Name: "steady", Rounds: []verify.Number{7, 7, 7}, Accuracy: sound},
-		{Name: "now and then", Rounds: []verify.Number{20, 6, 20}, Accuracy: sound},
-		{Name: "wrong", Rounds: []verify.Number{1}, Accuracy: wrong}, {Name: "absent", Missing: "for a reason"},
+		{Name: "ours", Timing: rounds(3, 2, 9)}, {Name: "ours, double", Timing: rounds(1), Accuracy: sound},
+		{Name: "steady", Timing: rounds(7, 7, 7), Accuracy: sound},
+		{Name: "now and then", Timing: rounds(20, 6, 20), Accuracy: sound},
+		{Name: "wrong", Timing: rounds(1), Accuracy: wrong}, {Name: "absent", Missing: "for a reason"},
 	}}
 	if ratio, who := table.bestRounds(); ratio != 3 || who != "now and then" {
 		t.Errorf("%g of %q, want 3 of the peer with the fastest round", ratio, who)

@@ -104,7 +104,7 @@ func (e *Entry) time() string {
 	if e.Missing != "" {
 		return "–"
 	}
-	return fmt.Sprintf("%.0f (%.0f–%.0f)", e.Median, e.Lower, e.Upper)
+	return e.cell()
 }
 
 // quality is the cell of an accuracy.

@@ -8,10 +8,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"runtime"
 
 	"clearance/batch"
-	"clearance/bench/stats"
 	"clearance/verify"
 )
 
@@ -41,10 +39,7 @@ func Measure(ctx context.Context, contestants []Contestant, o Options) (*Report,
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	r := &Report{
-		Platform: runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version(), Processor: processor(),
-		Seed: o.Seed, Rows: o.Rows, Rounds: o.Rounds, Clock: Clock,
-	}
+	r := &Report{Setting: settingOf(&o), Clock: Clock}
 	for _, c := range contestants {
 		r.Contestants = append(r.Contestants, c.Info())
 	}
@@ -136,24 +131,31 @@ func (m *measurement) choose(c Contestant, q *Question, part *Part, e *Entry) er
 	if len(names) == 0 {
 		return fmt.Errorf("%w: the library has no such query", ErrUnsupported)
 	}
-	best := math.Inf(1)
+	e.Configuration, e.Tried, err = fastest(c, q, names, part.Pairs.Len())
+	return err
+}
+
+// fastest tries configurations of a contestant on the pairs that it has, and returns the fastest, "" if there is none.
+// Times are those of a question about so many pairs.
+func fastest(c Contestant, q *Question, names []string, pairs int) (best string, tried []Tried, err error) {
+	least := math.Inf(1)
 	for _, name := range names {
-		fastest := math.Inf(1)
+		took := math.Inf(1)
 		for k := range calibration {
 			s, err := c.Run(q, name)
 			if err != nil {
-				return err
+				return "", tried, err
 			}
 			if k > 0 {
-				fastest = min(fastest, s)
+				took = min(took, s)
 			}
 		}
-		e.Tried = append(e.Tried, Tried{name, verify.Number(1e9 * fastest / float64(part.Pairs.Len()))})
-		if fastest < best {
-			best, e.Configuration = fastest, name
+		tried = append(tried, Tried{name, nsAPair(took, pairs)})
+		if took < least {
+			least, best = took, name
 		}
 	}
-	return nil
+	return best, tried, nil
 }
 
 // rounds runs everyone once a round, in a new order each time. Before the clock
@@ -180,7 +182,7 @@ func (m *measurement) rounds(ctx context.Context, q *Question, truth []Truth, t 
 				e.Missing = err.Error()
 				continue
 			}
-			e.Rounds = append(e.Rounds, verify.Number(1e9*s/float64(t.Rows)))
+			e.add(s, t.Rows)
 		}
 	}
 	for i, c := range m.contestants {
@@ -214,11 +216,6 @@ func (e *Entry) judge(c Contestant, q *Question, truth []Truth) error {
 	e.Accuracy = &a
 	e.summarize()
 	return nil
-}
-
-func (e *Entry) summarize() {
-	s := stats.Summarize(floats(e.Rounds))
-	e.Median, e.Lower, e.Upper = verify.Number(s.Median), verify.Number(s.Lower), verify.Number(s.Upper)
 }
 
 func floats(v []verify.Number) []float64 {

@@ -1,8 +1,11 @@
 package peers
 
 import (
+	"fmt"
+	"runtime"
 	"slices"
 
+	"clearance/bench/stats"
 	"clearance/verify"
 )
 
@@ -12,17 +15,30 @@ const Clock = "CPU time of the solving thread (CLOCK_THREAD_CPUTIME_ID), one pin
 	"peers start from poses in their own type, Clearance from columns of positions and quaternions; " +
 	"everyone ends with answers in the world frame"
 
+// Setting is where and how a report was measured.
+type Setting struct {
+	Program   string `json:"program"`
+	Version   string `json:"version"`
+	Date      string `json:"date"` // RFC 3339, UTC
+	Platform  string `json:"platform"`
+	Processor string `json:"processor"`
+	Core      int    `json:"core"`
+	Seed      uint64 `json:"seed"`
+	Rows      int    `json:"rows"`
+	Rounds    int    `json:"rounds"`
+}
+
+// settingOf is that of a measurement on this machine, without program, version, date and core.
+func settingOf(o *Options) Setting {
+	return Setting{
+		Platform: runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version(), Processor: processor(),
+		Seed: o.Seed, Rows: o.Rows, Rounds: o.Rounds,
+	}
+}
+
 // Report is the outcome of a measurement. Its JSON form is stable.
 type Report struct {
-	Program     string    `json:"program"`
-	Version     string    `json:"version"`
-	Date        string    `json:"date"` // RFC 3339, UTC
-	Platform    string    `json:"platform"`
-	Processor   string    `json:"processor"`
-	Core        int       `json:"core"`
-	Seed        uint64    `json:"seed"`
-	Rows        int       `json:"rows"`
-	Rounds      int       `json:"rounds"`
+	Setting
 	Clock       string    `json:"clock"`
 	Contestants []Info    `json:"contestants"`
 	Missing     []Missing `json:"missing"`
@@ -53,15 +69,40 @@ type Table struct {
 
 // Entry is one contestant in a table. Times are ns a pair.
 type Entry struct {
-	Name          string          `json:"name"`
-	Missing       string          `json:"missing,omitempty"` // why there is no measurement
-	Configuration string          `json:"configuration,omitempty"`
-	Tried         []Tried         `json:"tried,omitempty"`
-	Rounds        []verify.Number `json:"ns_per_pair_rounds,omitempty"`
-	Median        verify.Number   `json:"ns_per_pair"`
-	Lower         verify.Number   `json:"ns_per_pair_lower_quartile"`
-	Upper         verify.Number   `json:"ns_per_pair_upper_quartile"`
-	Accuracy      *Accuracy       `json:"accuracy,omitempty"`
+	Name          string  `json:"name"`
+	Missing       string  `json:"missing,omitempty"` // why there is no measurement
+	Configuration string  `json:"configuration,omitempty"`
+	Tried         []Tried `json:"tried,omitempty"`
+	Timing
+	Accuracy *Accuracy `json:"accuracy,omitempty"`
+}
+
+// Timing is the time of each round and what follows from them, ns a pair.
+type Timing struct {
+	Rounds []verify.Number `json:"ns_per_pair_rounds,omitempty"`
+	Median verify.Number   `json:"ns_per_pair"`
+	Lower  verify.Number   `json:"ns_per_pair_lower_quartile"`
+	Upper  verify.Number   `json:"ns_per_pair_upper_quartile"`
+}
+
+// add adds the round that took so many seconds for so many pairs.
+func (t *Timing) add(seconds float64, pairs int) {
+	t.Rounds = append(t.Rounds, nsAPair(seconds, pairs))
+}
+
+// nsAPair is a time in seconds for so many pairs, in ns a pair.
+func nsAPair(seconds float64, pairs int) verify.Number {
+	return verify.Number(1e9 * seconds / float64(pairs))
+}
+
+func (t *Timing) summarize() {
+	s := stats.Summarize(floats(t.Rounds))
+	t.Median, t.Lower, t.Upper = verify.Number(s.Median), verify.Number(s.Lower), verify.Number(s.Upper)
+}
+
+// cell is the median, and the quartiles in brackets.
+func (t *Timing) cell() string {
+	return fmt.Sprintf("%.0f (%.0f–%.0f)", t.Median, t.Lower, t.Upper)
 }
 
 // Tried is a configuration and its time before the rounds, ns a pair.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -130,13 +131,8 @@ func runPeers(ctx context.Context, e *env, f *peersFlags) error {
 		}
 		return f.write(e, report)
 	}
-	work, err := os.MkdirTemp("", "batchbench-peers-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(work)
 	var report *peers.Report
-	err = peers.WithPinned(func(core int) error {
+	err = measurePeers(func(core int, work string) error {
 		contestants, missing, err := openContestants(f.build, work)
 		for _, m := range missing {
 			e.warn("%s is not measured: %s", m.Name, m.Why)
@@ -161,14 +157,25 @@ func runPeers(ctx context.Context, e *env, f *peersFlags) error {
 		report.Core, report.Missing = core, missing
 		return nil
 	})
-	if errors.Is(err, peers.ErrNoPeers) {
-		return exitf(exitNoBackend, "%w", err)
-	}
 	if err != nil {
 		return err
 	}
 	report.Program, report.Version, report.Date = "batchbench peers", versionString(), now()
 	return f.write(e, report)
+}
+
+// measurePeers calls f on one core with a folder for its files. Without a peer the exit code is that of no back end.
+func measurePeers(f func(core int, work string) error) error {
+	work, err := os.MkdirTemp("", "batchbench-peers-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	err = peers.WithPinned(func(core int) error { return f(core, work) })
+	if errors.Is(err, peers.ErrNoPeers) {
+		return exitf(exitNoBackend, "%w", err)
+	}
+	return err
 }
 
 // openContestants returns the contestants of this module and the available peers.
@@ -183,6 +190,15 @@ func openContestants(build, work string) ([]peers.Contestant, []peers.Missing, e
 
 // write prints the report and writes the requested files.
 func (f *peersFlags) write(e *env, r *peers.Report) error {
+	if err := f.print(e, r); err != nil || f.pictures == "" {
+		return err
+	}
+	_, err := r.WriteFigures(f.pictures)
+	return err
+}
+
+// print prints a report and writes it to the requested files.
+func (f *peersFlags) print(e *env, r interface{ WriteMarkdown(io.Writer) error }) error {
 	var page bytes.Buffer
 	if err := r.WriteMarkdown(&page); err != nil {
 		return err
@@ -194,11 +210,6 @@ func (f *peersFlags) write(e *env, r *peers.Report) error {
 	}
 	if f.markdown != "" {
 		if err := writeFile(f.markdown, page.Bytes()); err != nil {
-			return err
-		}
-	}
-	if f.pictures != "" {
-		if _, err := r.WriteFigures(f.pictures); err != nil {
 			return err
 		}
 	}

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"os"
 
 	"clearance/bench/peers"
 )
@@ -14,13 +11,8 @@ func runPeerDerivatives(ctx context.Context, e *env, f *peersFlags) error {
 	if _, err := f.check(); err != nil {
 		return err
 	}
-	work, err := os.MkdirTemp("", "batchbench-peers-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(work)
 	var report *peers.DerivativeReport
-	err = peers.WithPinned(func(core int) error {
+	err := measurePeers(func(core int, work string) error {
 		coal, err := peers.OpenOne("coal", f.build, work)
 		if err != nil {
 			return err
@@ -37,29 +29,9 @@ func runPeerDerivatives(ctx context.Context, e *env, f *peersFlags) error {
 		}
 		return err
 	})
-	if errors.Is(err, peers.ErrNoPeers) {
-		return exitf(exitNoBackend, "%w", err)
-	}
 	if err != nil {
 		return err
 	}
 	report.Program, report.Version, report.Date = "batchbench peers --derivatives", versionString(), now()
-	var page bytes.Buffer
-	if err := report.WriteMarkdown(&page); err != nil {
-		return err
-	}
-	if f.json != "-" {
-		if _, err := e.stdout.Write(page.Bytes()); err != nil {
-			return err
-		}
-	}
-	if f.markdown != "" {
-		if err := writeFile(f.markdown, page.Bytes()); err != nil {
-			return err
-		}
-	}
-	if f.json == "" {
-		return nil
-	}
-	return writeJSON(e.stdout, f.json, report)
+	return f.print(e, report)
 }
