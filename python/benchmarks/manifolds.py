@@ -107,15 +107,15 @@ def prism(rng: np.random.Generator) -> Shape:
     angles = np.arange(rng.integers(5, 9)) + rng.uniform(-0.3, 0.3)
     ring = np.stack([np.cos(2 * np.pi * angles / len(angles)), np.sin(2 * np.pi * angles / len(angles))], axis=1)
     ring *= rng.uniform(0.1, 0.2, 2)
-    lift = rng.uniform(0.1, 0.2)
-    return "convex", np.concatenate([np.column_stack([ring, np.full(len(ring), z)]) for z in (-lift, lift)])
+    half = rng.uniform(0.1, 0.2)
+    return "convex", np.concatenate([np.column_stack([ring, np.full(len(ring), z)]) for z in (-half, half)])
 
 
-def stacked(a: Shape, b: Shape, lift: float, rng: np.random.Generator, first: Any = None) -> Pair:
-    """B on A, face on face, at ``lift`` less the depth, rotated about the normal after ``first``."""
+def stacked(a: Shape, b: Shape, offset: float, rng: np.random.Generator, first: Any = None) -> Pair:
+    """B on A, face on face, at ``offset`` less the depth, rotated about the normal after ``first``."""
     spin = spin_about(UP, rng.uniform(0, 2 * np.pi))
     rotation = spin if first is None else product(spin, first)
-    along = lift - rng.uniform(LEAST, MOST)
+    along = offset - rng.uniform(LEAST, MOST)
     return Pair(a, b, np.array([*rng.uniform(-0.08, 0.08, 2), along]), rotation, UP)
 
 
