@@ -42,12 +42,20 @@ func (p *Pass) Check(job *batch.Job) error {
 	case job.Input.Len() != job.Results.N:
 		return fmt.Errorf("derive: %d pairs with %d answers", job.Input.Len(), job.Results.N)
 	}
+	if c, ok := job.Input.(interface{ CheckShape() error }); ok {
+		if err := c.CheckShape(); err != nil {
+			return fmt.Errorf("derive: %w", err)
+		}
+	}
 	return p.check(newRows(job, 0, job.Results))
 }
 
 func (p *Pass) check(r *rows) error {
 	if err := p.Options.Check(); err != nil {
 		return err
+	}
+	if err := lanes.Check(); err != nil {
+		return fmt.Errorf("derive: %w", err)
 	}
 	switch query, columns := r.job.Options.Query, r.answers.Columns; {
 	case query.Info().Boolean():
@@ -76,7 +84,7 @@ func (p *Pass) Run(ctx context.Context, job *batch.Job, out *batch.Results) erro
 func (p *Pass) fill(ctx context.Context, r *rows, out *batch.Results) error {
 	if out.Columns&batch.DerivedColumns == batch.ColDDistance && p.Mode != Zeroth {
 		to := out.Column(batch.ColDDistance)
-		return p.each(ctx, r, func(w *worker, i int) {
+		return p.rows(ctx, r, &lanes.Call{Out: out, Reported: true}, func(w *worker, i int) {
 			g := w.reported(r, i)
 			to.SetReals(i, g[:])
 		})
@@ -184,12 +192,15 @@ func (p *Pass) derivatives(ctx context.Context, r *rows, call *lanes.Call, store
 		}
 		store(i, &w.d)
 	}
-	table := p.table(r)
+	return p.rows(ctx, r, call, one)
+}
+
+// rows takes all rows, in any order, by several goroutines: those that the kernel declines by one.
+func (p *Pass) rows(ctx context.Context, r *rows, call *lanes.Call, one func(w *worker, i int)) error {
+	table := p.table(r, call)
 	if table == nil {
 		return p.each(ctx, r, one)
 	}
-	call.Job, call.First, call.Answers, call.Variant = r.job, r.first, r.answers, p.variant
-	call.Gumbel, call.Epsilon = p.Mode == Gumbel, p.Epsilon
 	return p.inBlocks(ctx, r.answers.N, blockRows, func(w *worker, lo, hi int) {
 		if w.kernel == nil {
 			w.kernel = lanes.NewSolver(table, call)
@@ -203,10 +214,13 @@ func (p *Pass) derivatives(ctx context.Context, r *rows, call *lanes.Call, store
 	})
 }
 
-// table returns the library as the kernel reads it, nil if all rows are left to Go.
-func (p *Pass) table(r *rows) *lanes.Table {
-	served := p.Mode == Exact || p.Mode == Gumbel && p.Rings == 0
-	if p.variant == "off" || !served || !lanes.Serves(r.job) {
+// table sets the rows and the mode of a call, and returns the library as the kernel reads it, nil if all rows are left
+// to Go.
+func (p *Pass) table(r *rows, call *lanes.Call) *lanes.Table {
+	call.Job, call.First, call.Answers, call.Valid, call.Variant = r.job, r.first, r.answers, r.valid, p.variant
+	call.Gumbel, call.Epsilon = p.Mode == Gumbel, p.Epsilon
+	served := call.Reported || p.Mode == Exact || p.Mode == Gumbel && p.Rings == 0
+	if p.variant == "off" || !served || !call.Serves() {
 		return nil
 	}
 	return lanes.TableOf(r.job.Library)

@@ -47,10 +47,11 @@ func (p *Pass) RolloutVJP(ctx context.Context, r *Rollout, cotangents, gradients
 			"[N,%d], and [W,M,%d]", len(cotangents), len(gradients), rows.answers.N, w, m, AnswerWidth, BodyWidth)
 	}
 	clear(gradients)
-	if table := p.table(rows); table != nil && width == AnswerWidth {
+	call := lanes.Call{Cotangents: cotangents}
+	if table := p.table(rows, &call); table != nil && width == AnswerWidth {
 		return p.inBlocks(ctx, w, worldBlock, func(k *worker, lo, hi int) {
 			if k.parts == nil {
-				k.parts = newPartRows(p, k, r, rows, cotangents, table)
+				k.parts = newPartRows(p, k, r, rows, call, table)
 			}
 			k.parts.run(ctx, lo, hi, gradients)
 		})
@@ -108,14 +109,13 @@ type partRows struct {
 }
 
 // newPartRows sets the kernel of k, which takes the rows.
-func newPartRows(p *Pass, k *worker, r *Rollout, rows *rows, cotangents []float64, table *lanes.Table) *partRows {
-	x := &partRows{p: p, k: k, r: r, rows: rows, cotangents: cotangents,
+func newPartRows(p *Pass, k *worker, r *Rollout, rows *rows, call lanes.Call, table *lanes.Table) *partRows {
+	x := &partRows{p: p, k: k, r: r, rows: rows, cotangents: call.Cotangents,
 		gradients: make([]float64, TwistWidth*lanes.Block)}
 	job := *rows.job
 	job.Input = x
-	k.kernel = lanes.NewSolver(table, &lanes.Call{Job: &job, Answers: rows.answers, Variant: p.variant,
-		Gumbel: p.Mode == Gumbel, Epsilon: p.Epsilon, Cotangents: cotangents, Gradients: x.gradients,
-		OfBlock: true})
+	call.Job, call.Gradients, call.OfBlock = &job, x.gradients, true
+	k.kernel = lanes.NewSolver(table, &call)
 	return x
 }
 

@@ -30,7 +30,7 @@ var layers = map[string][]string{
 	"ref":              {"geom"},
 	"geom/cells":       {},
 	"derive":           {"geom", "geom/hull", "batch", "ref", "derive/lanes", "internal/fault"},
-	"derive/lanes":     {"geom", "batch"},
+	"derive/lanes":     {"geom", "batch", "cpu/simd"},
 	"batch":            {"geom"},
 	"internal/score":   {"batch", "contact", "dataset", "dispatch", "verify"},
 	"dataset/stream":   {"batch", "dataset", "dispatch"},

@@ -10,6 +10,10 @@ type Call struct {
 	Job     *batch.Job
 	First   int            // row 0 of the answers is this row of the job
 	Answers *batch.Results // with distance, normal, witnesses and status
+	Valid   bool           // rows with an answer are valid: a back end has checked them
+
+	// Reported asks for the column d_distance of Out alone, in closed form by normals and witnesses as they are.
+	Reported bool
 
 	// Gumbel asks for derivatives smoothed by Gumbel noise of the length Epsilon, 0 for the default, over all
 	// vertices; else they are exact.
@@ -28,8 +32,11 @@ type Call struct {
 	OfBlock bool
 }
 
-// Serves reports whether the kernel supports a job: it has signed distances alone.
-func Serves(job *batch.Job) bool {
-	q := job.Options.Query.Info()
-	return q.SignedDistance && !q.Boolean() && job.Options.WarmStart == nil
+// Serves reports whether the kernel supports a call: it has signed distances, and growth distances where the derivative
+// of the value is Reported. It does not check the warm starts of rows that are not Valid.
+func (c *Call) Serves() bool {
+	o := &c.Job.Options
+	q := o.Query.Info()
+	return (q.SignedDistance || c.Reported && o.Query == batch.Growth) && !q.Boolean() &&
+		(c.Valid || o.WarmStart == nil)
 }

@@ -112,23 +112,6 @@ INLINE void jacobian(void *to, int single, const int64_t row[W], const linear *s
     }
 }
 
-// twelve stores a row of twelve per lane.
-INLINE void twelve(void *to, int single, const int64_t row[W], v3 va, v3 wa, v3 vb, v3 wb) {
-    int64_t at[3][W];
-    for (int k = 0; k < 3; k++)
-        for (int i = 0; i < W; i++) at[k][i] = 12 * row[i] + 4 * k;
-    rows4(to, single, at[0], va.x, va.y, va.z, wa.x);
-    rows4(to, single, at[1], wa.y, wa.z, vb.x, vb.y);
-    rows4(to, single, at[2], vb.z, wb.x, wb.y, wb.z);
-}
-
-INLINE vd gather(const double *from, const int64_t row[W], int width, int k) {
-    return (vd){from[width * row[0] + k], from[width * row[1] + k], from[width * row[2] + k], from[width * row[3] + k]};
-}
-INLINE v3 gather3(const double *from, const int64_t row[W], int width, int k) {
-    return (v3){gather(from, row, width, k), gather(from, row, width, k + 1), gather(from, row, width, k + 2)};
-}
-
 // vector_jacobian stores the gradients with respect to the twists: cotangents times the Jacobians.
 INLINE void vector_jacobian(const ln_call *c, const int64_t row[W], const linear *s, const response *r, const arms *x) {
     const double *from = c->cotangents;

@@ -4,17 +4,7 @@
 #ifndef LN_CORES_H
 #define LN_CORES_H
 
-#include "lanes.h"
-#include "vec.h"
-
-// side is one shape of each lane. Positions are relative to that of A.
-typedef struct {
-    vd r[9]; // rotation, row by row
-    v3 position;
-    vd radius;
-    vd p[3]; // parameters
-    const ln_shape *shape[W];
-} side;
+#include "rows.h"
 
 // local is a feature in the frame of its core, without the ball.
 typedef struct {

@@ -8,6 +8,7 @@
 #endif
 
 #define KERNEL ln_run_avx2
+#define VALUES ln_values_avx2
 #include "kernel.h"
 
 #if defined(__clang__)

@@ -3,11 +3,12 @@
 package lanes
 
 /*
-#cgo CFLAGS: -g1 -O2 -std=gnu11 -Wall -Wno-psabi
+#cgo CFLAGS: -g1 -O3 -std=gnu11 -Wall -Wno-psabi
 #cgo !amd64 LDFLAGS: -lm
 #include "lanes.h"
 
 static int32_t ln_call_kernel(ln_kernel kernel, const ln_call *c, int64_t lo, int64_t hi, int32_t *left) {
+    if (c->worlds.poses) ln_copy_worlds(c, lo, hi);
     return kernel(c, lo, hi, left);
 }
 */
@@ -15,32 +16,32 @@ import "C"
 
 import (
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"unsafe"
 
 	"clearance/batch"
+	"clearance/cpu/simd"
 )
 
-// variant is one way in which the kernel is compiled.
+// variant is one way in which the kernels are compiled.
 type variant struct {
-	name   string
-	kernel C.ln_kernel
+	name           string
+	kernel, values C.ln_kernel // of all derivatives, of reported ones of values
 }
 
 // portable is the variant of every processor.
-var portable = variant{"portable", C.ln_kernel(C.ln_run_portable)}
+var portable = variant{"portable", C.ln_kernel(C.ln_run_portable), C.ln_kernel(C.ln_values_portable)}
 
 // chosen is the variant that calls use which name none, nil for no kernel.
 var chosen = func() *variant {
-	switch name := os.Getenv("CLEARANCE_SIMD"); name {
-	case "off":
+	switch environment {
+	case simd.Off:
 		return nil
-	case "portable":
+	case "portable", "neon":
 		return &portable
 	}
-	return &variants[0]
+	return &variants[0] // best of all, and for what the CPU kernels call avx512 and avx2
 }()
 
 // Variants returns the names of the variants that this machine can run, best first; none if the kernel is turned off.
@@ -61,21 +62,25 @@ type Solver struct {
 	pinner runtime.Pinner
 	left   [Block]int32
 
-	input batch.Input  // rows that are copied block by block, nil if the kernel reads the columns of pairs
-	pairs *batch.Pairs // of a block
+	input batch.Input  // rows that are copied block by block, nil if C reads them
+	pairs *batch.Pairs // of a block, nil if the kernel reads the columns of pairs
 	first int
 
 	ofBlock bool
 }
 
-// NewSolver returns a solver of a call, whose job [Serves] must have accepted.
+// NewSolver returns a solver of a call, which [Call.Serves] must have accepted.
 func NewSolver(t *Table, call *Call) *Solver {
 	if C.LN_BLOCK != Block {
 		panic("lanes: blocks of other lengths")
 	}
-	s := &Solver{c: new(C.ln_call), kernel: chosen.kernel, first: call.First, ofBlock: call.OfBlock}
+	v := chosen
 	if call.Variant != "" {
-		s.kernel = variants[slices.Index(Variants(), call.Variant)].kernel
+		v = &variants[slices.Index(Variants(), call.Variant)]
+	}
+	s := &Solver{c: new(C.ln_call), kernel: v.kernel, first: call.First, ofBlock: call.OfBlock}
+	if call.Reported {
+		s.kernel = v.values
 	}
 	c, answers := s.c, call.Answers
 	c.shapes, c.shape_count = pin[C.ln_shape](s, t.shapes), C.int64_t(len(t.shapes))
@@ -85,15 +90,8 @@ func NewSolver(t *Table, call *Call) *Solver {
 	for k, v := range t.faces {
 		c.faces[k] = pin[C.double](s, v)
 	}
-	pairs, ok := call.Job.Input.(*batch.Pairs)
-	c.first = C.int64_t(call.First)
-	if !ok {
-		pairs = batch.NewPairs(Block)
-		s.input, s.pairs = call.Job.Input, pairs
-	}
-	c.shape_a, c.shape_b = pin[C.int32_t](s, pairs.ShapeA), pin[C.int32_t](s, pairs.ShapeB)
-	c.position_a, c.position_b = pin[C.double](s, pairs.PositionA), pin[C.double](s, pairs.PositionB)
-	c.rotation_a, c.rotation_b = pin[C.double](s, pairs.RotationA), pin[C.double](s, pairs.RotationB)
+	s.rows(call)
+	c.valid, c.growth = flag(call.Valid), flag(call.Job.Options.Query == batch.Growth)
 
 	c.value, c.normal = s.column(answers.Distance()), s.column(answers.Normal())
 	c.witness_a, c.witness_b = s.column(answers.WitnessA()), s.column(answers.WitnessB())
@@ -107,6 +105,30 @@ func NewSolver(t *Table, call *Call) *Solver {
 	c.gumbel, c.epsilon = flag(call.Gumbel), C.double(call.Epsilon)
 	s.outputs(call)
 	return s
+}
+
+// rows sets where the kernel finds the rows of a call: in the columns of pairs, those of the input if it is a list,
+// else those of a block.
+func (s *Solver) rows(call *Call) {
+	c := s.c
+	pairs, ok := call.Job.Input.(*batch.Pairs)
+	c.first = C.int64_t(call.First)
+	if !ok {
+		pairs = batch.NewPairs(Block)
+		s.pairs = pairs
+		if w, ok := call.Job.Input.(*batch.Worlds); ok && w.Len() > 0 && w.CheckShape() == nil {
+			c.worlds.shapes, c.worlds.poses = pin[C.int32_t](s, w.Shapes), pin[C.double](s, w.Poses)
+			c.worlds.template_a = pin[C.int32_t](s, w.TemplateA)
+			c.worlds.template_b = pin[C.int32_t](s, w.TemplateB)
+			c.worlds.bodies, c.worlds.pairs = C.int64_t(w.BodiesPerWorld()), C.int64_t(len(w.TemplateA))
+			c.first_of_worlds = C.int64_t(call.First)
+		} else {
+			s.input = call.Job.Input
+		}
+	}
+	c.shape_a, c.shape_b = pin[C.int32_t](s, pairs.ShapeA), pin[C.int32_t](s, pairs.ShapeB)
+	c.position_a, c.position_b = pin[C.double](s, pairs.PositionA), pin[C.double](s, pairs.PositionB)
+	c.rotation_a, c.rotation_b = pin[C.double](s, pairs.RotationA), pin[C.double](s, pairs.RotationB)
 }
 
 // outputs sets the columns and products of a call.
@@ -139,6 +161,8 @@ func (s *Solver) Run(lo, hi int) []int32 {
 			s.input.Row(s.first+i, &row)
 			s.pairs.SetRow(i-lo, &row)
 		}
+	}
+	if s.pairs != nil {
 		s.c.first = C.int64_t(-lo)
 	}
 	if s.ofBlock {

@@ -14,6 +14,8 @@ typedef struct {
     int32_t class;       // LN_NONE for shapes that the kernel does not support
     double radius;       // of the ball
     double size;         // share in the size of a pair
+    double center[3];    // of growth distances, in the frame of the shape
+    int32_t grows;       // whether a ball about the center lies in the shape
     double parameter[3]; // half length; half extents; bottom and top radius, half length; semi-axes
     // Of a hull: its vertices are count numbers from number first on in each of the three columns of vertices. Up to
     // the next multiple of 4 the last vertex is repeated.
@@ -23,6 +25,14 @@ typedef struct {
     int64_t first_face, faces;
 } ln_shape;
 
+// ln_worlds are worlds of bodies with a template of pairs: row w·pairs + p is pair p of world w.
+typedef struct {
+    const int32_t *shapes;                  // [bodies]
+    const int32_t *template_a, *template_b; // [pairs], bodies of a world
+    const double *poses;                    // [worlds,bodies,7]: position, quaternion (w, x, y, z)
+    int64_t bodies, pairs;
+} ln_worlds;
+
 // ln_call is a batch. Pointers to columns that are absent are null.
 typedef struct {
     const ln_shape *shapes;
@@ -30,9 +40,15 @@ typedef struct {
     const double *vertices[3]; // of all hulls: x, y, z
     const double *faces[4];    // outward unit normal, support value
 
-    // Rows, [N], [N,3] and [N,4]: quaternions (w, x, y, z) need not be unit.
-    const int32_t *shape_a, *shape_b;
-    const double *position_a, *position_b, *rotation_a, *rotation_b;
+    // Rows, [N], [N,3] and [N,4]: quaternions (w, x, y, z) need not be unit. If valid, rows with an answer have been
+    // checked.
+    int32_t *shape_a, *shape_b;
+    double *position_a, *position_b, *rotation_a, *rotation_b;
+    int32_t valid;
+
+    // Worlds whose rows are copied to those above, as many as a call of the kernel has; null poses if there are none.
+    ln_worlds worlds;
+    int64_t first_of_worlds; // row 0 of the answers
 
     // Answers: float64, or float32 if single.
     const void *value, *normal, *witness_a, *witness_b; // [N], [N,3] each
@@ -42,6 +58,7 @@ typedef struct {
     double cut_off;                                     // +inf without one
     int64_t first;                                      // row 0 of the answers is row first of the rows
     int32_t single;                                     // answers are float32
+    int32_t growth;                                     // values are growth distances
 
     int32_t gumbel; // derivatives of shapes that are smoothed by Gumbel noise
     double epsilon; // its length, 0 for the default
@@ -63,11 +80,17 @@ typedef struct {
 // Codes of package batch.
 enum { LN_PENETRATING = 2, LN_ANSWERED = 1, LN_SMOOTH = 1, LN_UNIQUE = 2, LN_SMOOTHED = 5 };
 
+// ln_copy_worlds copies rows [lo, hi) of the answers from the worlds of a call to its first rows.
+void ln_copy_worlds(const ln_call *c, int64_t lo, int64_t hi);
+
 // A kernel answers rows [lo, hi) of the answers, at most LN_BLOCK, but those that it lists in left, in any order, and
 // counts. The derivatives of these hold anything.
 typedef int32_t (*ln_kernel)(const ln_call *c, int64_t lo, int64_t hi, int32_t *left);
 
+// Kernels of all derivatives, and of the derivative of the value alone by the normal and the witnesses as they are.
 int32_t ln_run_portable(const ln_call *c, int64_t lo, int64_t hi, int32_t *left);
 int32_t ln_run_avx2(const ln_call *c, int64_t lo, int64_t hi, int32_t *left);
+int32_t ln_values_portable(const ln_call *c, int64_t lo, int64_t hi, int32_t *left);
+int32_t ln_values_avx2(const ln_call *c, int64_t lo, int64_t hi, int32_t *left);
 
 #endif

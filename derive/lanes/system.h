@@ -12,8 +12,6 @@
 
 #include "hulls.h"
 
-#define MIN_SIZE 1e-9      // of package geom
-#define MAX_LENGTH 1e9     // of package batch
 #define PARALLEL_SINE 1e-7 // the constants of package derive of these names
 #define LEAST_CURVATURE 1e-9
 #define POLISHED 1e-9

@@ -45,7 +45,11 @@ func TableOf(lib *batch.Library) *Table {
 func newTable(lib *batch.Library) *Table {
 	t := &Table{shapes: make([]C.ln_shape, lib.Len())}
 	for i := range t.shapes {
-		t.add(&t.shapes[i], lib.Shape(int32(i)))
+		c, k := &t.shapes[i], int32(i)
+		t.add(c, lib.Shape(k))
+		center := lib.GrowthCenter(k)
+		c.center = [3]C.double{C.double(center.X), C.double(center.Y), C.double(center.Z)}
+		c.grows = flag(lib.GrowthInradius(k) > 0)
 	}
 	return t
 }

@@ -11,6 +11,7 @@
 #endif
 
 #define W 4
+#define ALL ((1 << W) - 1) // all lanes
 #define INLINE static inline __attribute__((always_inline))
 #define APART static __attribute__((noinline))
 
@@ -88,6 +89,7 @@ INLINE v3 neg3(v3 a) { return (v3){-a.x, -a.y, -a.z}; }
 INLINE vd dot3(v3 a, v3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 INLINE v3 cross3(v3 a, v3 b) { return (v3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
 INLINE v3 pick3(vm m, v3 a, v3 b) { return (v3){pick(m, a.x, b.x), pick(m, a.y, b.y), pick(m, a.z, b.z)}; }
+INLINE v3 where3(vm m, v3 a) { return (v3){where(m, a.x), where(m, a.y), where(m, a.z)}; }
 INLINE vm is_finite3(v3 a) { return is_finite(a.x) & is_finite(a.y) & is_finite(a.z); }
 
 INLINE vd dot2(v2 a, v2 b) { return a.x * b.x + a.y * b.y; }
@@ -116,26 +118,17 @@ INLINE void tangent_basis(v3 n, v3 *e0, v3 *e1) {
 }
 INLINE v2 within(v3 e0, v3 e1, v3 v) { return (v2){dot3(e0, v), dot3(e1, v)}; }
 
-// rows4 stores four vectors as rows: lane i of the four goes to value at[i] and the three that follow.
-INLINE void rows4(void *to, int single, const int64_t at[W], vd a, vd b, vd c, vd d) {
-#ifdef __AVX2__
-    __m256d p = _mm256_unpacklo_pd((__m256d)a, (__m256d)b), q = _mm256_unpackhi_pd((__m256d)a, (__m256d)b);
-    __m256d r = _mm256_unpacklo_pd((__m256d)c, (__m256d)d), s = _mm256_unpackhi_pd((__m256d)c, (__m256d)d);
-    __m256d row[W] = {_mm256_permute2f128_pd(p, r, 0x20), _mm256_permute2f128_pd(q, s, 0x20),
-                      _mm256_permute2f128_pd(p, r, 0x31), _mm256_permute2f128_pd(q, s, 0x31)};
-    for (int i = 0; i < W; i++) {
-        if (single) _mm_storeu_ps((float *)to + at[i], _mm256_cvtpd_ps(row[i]));
-        else _mm256_storeu_pd((double *)to + at[i], row[i]);
-    }
+#ifdef __clang__
+#define shuffle(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
 #else
-    for (int i = 0; i < W; i++) {
-        double row[4] = {a[i], b[i], c[i], d[i]};
-        for (int k = 0; k < 4; k++) {
-            if (single) ((float *)to)[at[i] + k] = (float)row[k];
-            else ((double *)to)[at[i] + k] = row[k];
-        }
-    }
+#define shuffle(a, b, i, j, k, l) __builtin_shuffle(a, b, (vm){i, j, k, l})
 #endif
+
+INLINE void transpose(vd r[W]) {
+    vd a = shuffle(r[0], r[1], 0, 4, 2, 6), b = shuffle(r[0], r[1], 1, 5, 3, 7);
+    vd c = shuffle(r[2], r[3], 0, 4, 2, 6), d = shuffle(r[2], r[3], 1, 5, 3, 7);
+    r[0] = shuffle(a, c, 0, 1, 4, 5), r[1] = shuffle(b, d, 0, 1, 4, 5);
+    r[2] = shuffle(a, c, 2, 3, 6, 7), r[3] = shuffle(b, d, 2, 3, 6, 7);
 }
 
 #endif
