@@ -59,16 +59,10 @@ func solverOptions(o *batch.Options, p *ref.Pair, row *batch.Row, l *batch.Libra
 	return solve
 }
 
-// Trace answers row i of a job of signed distances as the back end ref does, and records the steps of the solver, in
-// the frame of the pair that it returns.
+// Trace answers row i of a job as the back end ref does, and records the steps of the solver, in the frame of the pair
+// that it returns.
 func Trace(job *batch.Job, i int, trace *ref.Trace) (ref.Pair, ref.Result, error) {
 	o, l := &job.Options, job.Library
-	switch o.Query {
-	case batch.Distance, batch.Collide, batch.Penetration:
-	default:
-		return ref.Pair{}, ref.Result{}, fmt.Errorf("query %v: its solvers record no steps, want distance, collide "+
-			"or penetration", o.Query)
-	}
 	if n := job.Input.Len(); i < 0 || i >= n {
 		return ref.Pair{}, ref.Result{}, fmt.Errorf("row %d of %d", i, n)
 	}
@@ -78,9 +72,17 @@ func Trace(job *batch.Job, i int, trace *ref.Trace) (ref.Pair, ref.Result, error
 		return ref.Pair{}, ref.Result{}, err
 	}
 	p := ref.NewPair(l.Shape(row.ShapeA), l.Shape(row.ShapeB), row.PoseA, row.PoseB)
+	var ws ref.Workspace
+	if o.Query == batch.Growth {
+		if o.Method != batch.Auto {
+			return ref.Pair{}, ref.Result{}, fmt.Errorf("query %v: method %v, want %v", o.Query, o.Method, batch.Auto)
+		}
+		centers, solve := growthQuestion(o, l, row.ShapeA, row.ShapeB)
+		solve.Trace = trace
+		return p, ref.Growth(&p, centers, solve, &ws), nil
+	}
 	solve := solverOptions(o, &p, &row, l, warm)
 	solve.Trace = trace
-	var ws ref.Workspace
 	return p, ref.Solve(&p, solve, &ws), nil
 }
 
@@ -128,21 +130,26 @@ func solver(r *ref.Result) batch.Solver {
 
 // growth answers row i of a growth query. The tolerance is relative to max(1, α), as that of [ref.GrowthOptions].
 func (w *worker) growth(c *call, i int, _ r3.Vec) {
-	l, o, a, b := c.job.Library, &c.job.Options, w.row.ShapeA, w.row.ShapeB
-	centers := ref.GrowthCenters{A: l.GrowthCenter(a), B: l.GrowthCenter(b),
-		InradiusA: l.GrowthInradius(a), InradiusB: l.GrowthInradius(b)}
-	solve := ref.GrowthOptions{
-		Tolerance:     o.SolverTolerance(1),
-		MaxIterations: o.MaxIterations,
-		Boolean:       o.StatusAlone(),
-	}
-	solve.CutOff, solve.HasCutOff = o.EffectiveCutOff()
+	l, a, b := c.job.Library, w.row.ShapeA, w.row.ShapeB
+	centers, solve := growthQuestion(&c.job.Options, l, a, b)
 	w.pair = ref.NewPair(l.Shape(a), l.Shape(b), w.row.PoseA, w.row.PoseB)
 	w.result = ref.Growth(&w.pair, centers, solve, &w.ws)
 	if c.out.Columns&batch.ColPoint != 0 {
 		w.answer.Point = w.pair.ToWorld(w.pair.GrowthPoint(centers, &w.result))
 	}
 	w.put(c.out, i-c.lo, growthSolver(&w.result))
+}
+
+// growthQuestion returns what ref is asked of the growth distance of two shapes.
+func growthQuestion(o *batch.Options, l *batch.Library, a, b int32) (ref.GrowthCenters, ref.GrowthOptions) {
+	solve := ref.GrowthOptions{
+		Tolerance:     o.SolverTolerance(1),
+		MaxIterations: o.MaxIterations,
+		Boolean:       o.StatusAlone(),
+	}
+	solve.CutOff, solve.HasCutOff = o.EffectiveCutOff()
+	return ref.GrowthCenters{A: l.GrowthCenter(a), B: l.GrowthCenter(b),
+		InradiusA: l.GrowthInradius(a), InradiusB: l.GrowthInradius(b)}, solve
 }
 
 // growthSolver returns the code of the solver that ended a row of a growth query in ref.

@@ -58,6 +58,9 @@ type GrowthOptions struct {
 
 	// Method picks the solver.
 	Method GrowthMethod
+
+	// Trace, if not nil, gets a step for every evaluation of the support function.
+	Trace *Trace
 }
 
 // Growth computes the growth distance of a pair: the smallest factor α at which both shapes, scaled about
@@ -75,8 +78,16 @@ type GrowthOptions struct {
 // half-space, and the witness of the half-space is the point where it does. A center inside the half-space
 // gives 0. A pair in which both have inradius 0, as flat shapes and half-spaces, is invalid.
 func Growth(p *Pair, c GrowthCenters, o GrowthOptions, ws *Workspace) Result {
+	r := growthOf(p, &c, &o, ws)
+	if o.Trace != nil {
+		o.Trace.growthAnswer(&r)
+	}
+	return r
+}
+
+func growthOf(p *Pair, c *GrowthCenters, o *GrowthOptions, ws *Workspace) Result {
 	g := ws.growth()
-	g.reset(p, &c, &o)
+	g.reset(p, c, o)
 	if !(g.inradius > 0) {
 		return invalidResult()
 	}
@@ -164,6 +175,7 @@ type growth struct {
 	roundSupport float64 // bounds that of one support point of D, and of one support value
 
 	iter, limit int
+	by          StepSolver // that evaluates the support function
 	ended       Ending
 
 	lower  float64 // proved bounds of the factor, rounding included
@@ -215,7 +227,11 @@ func (g *growth) support(n r3.Vec, v *Vertex) (value float64) {
 	b := r3.Sub(g.p.B.CoreSupport(r3.Vec{X: -m.X, Y: -m.Y, Z: -m.Z}), g.centerB)
 	v.B = r3.Sub(g.p.rot.MulVec(b), r3.Scale(g.radiusB, n))
 	v.W = r3.Sub(v.A, v.B)
-	return r3.Dot(n, v.W)
+	h := r3.Dot(n, v.W)
+	if g.o.Trace != nil {
+		g.traced(n, h, v)
+	}
+	return h
 }
 
 // coincident is the result of centers that cannot be told apart.

@@ -26,10 +26,15 @@ func polytopeBody(s geom.Shape) bool { return polytopeCore(s) && s.Radius() == 0
 //
 // h is positive, because D contains a ball around 0. Rounding moves <n, p> by roundRay and h by roundSupport.
 func (g *growth) dualBound(n r3.Vec, h float64) {
-	l := (r3.Dot(n, g.ray) - g.roundRay) / (h + g.roundSupport)
+	l := g.dual(n, h)
 	if l > g.lower || g.normal == (r3.Vec{}) && r3.Dot(n, g.ray) > 0 {
 		g.lower, g.normal = math.Max(l, 0), n
 	}
+}
+
+// dual is the bound that n and h prove; below 0 it says nothing.
+func (g *growth) dual(n r3.Vec, h float64) float64 {
+	return (r3.Dot(n, g.ray) - g.roundRay) / (h + g.roundSupport)
 }
 
 // primalBound lowers the upper bound by the point s of a simplex, s = Σ λᵢwᵢ with λ ≥ 0, Σ λ = 1.
@@ -47,7 +52,13 @@ func (g *growth) primalBound(s *Simplex) {
 	factor := g.length * (g.inradius + off) / (along * g.inradius)
 	moved := off + g.roundSupport + along*g.roundRay/g.length
 	upper := (g.length + g.roundRay) * (g.inradius + moved) / ((along - g.roundSupport) * g.inradius)
-	if along > g.roundSupport && upper < g.best.upper {
+	if !(along > g.roundSupport) {
+		return
+	}
+	if g.o.Trace != nil {
+		g.tracedPrimal(s, upper)
+	}
+	if upper < g.best.upper {
 		g.best.factor, g.best.upper, g.best.simplex = factor, upper, *s
 	}
 }
@@ -82,7 +93,14 @@ func (g *growth) insideBound(s *Simplex) {
 	}
 	slope := norm(r3.Sub(n, r3.Scale(up, g.axis))) / up
 	low := along - 3*(1+slope)*off
-	if upper := (g.length + g.roundRay) / low * (1 + 8*eps); low > 0 && upper < g.best.upper {
+	if !(low > 0) {
+		return
+	}
+	upper := (g.length + g.roundRay) / low * (1 + 8*eps)
+	if g.o.Trace != nil {
+		g.tracedPrimal(s, upper)
+	}
+	if upper < g.best.upper {
 		g.best.factor, g.best.upper, g.best.simplex = g.length/along, upper, *s
 	}
 }

@@ -11,6 +11,7 @@ import (
 // internalExpansion runs IE from the tetrahedron of the first triangle of the simplex method and a point of
 // the ball behind it, which contains 0.
 func (g *growth) internalExpansion(p *polytope) {
+	g.by = StepExpansion
 	p.reset(g.roundSupport, 4*g.p.scale)
 	var t [4]Vertex
 	for i := range g.x.c {

@@ -46,11 +46,15 @@ func (g *growth) halfspace() Result {
 		r.WitnessA, r.WitnessB = touch, meet
 	}
 	r.classifyGrowth(&g.o, g.tolerance(r.Distance))
+	if g.o.Trace != nil {
+		g.tracedHalfspace(&r, m)
+	}
 	return r
 }
 
 // formula answers the pairs that have a closed form and reports whether this is one.
 func (g *growth) formula() bool {
+	g.by = StepFormula
 	a, b := g.p.A.Kind().Family(), g.p.B.Kind().Family()
 	if a == geom.FamilyPoint && b == geom.FamilyPoint {
 		return g.spheres()

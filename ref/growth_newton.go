@@ -40,6 +40,7 @@ type newtonPoint struct {
 // newton runs Newton's method from the unit direction n and reports whether the bounds then answer the query. If not,
 // as where the Hessian vanishes or is unbounded at the solution, the simplex method goes on from its last points.
 func (g *growth) newton(n r3.Vec) (ok bool) {
+	g.by = StepNewton
 	a, okA := g.p.A.(geom.Smooth)
 	b, okB := g.p.B.(geom.Smooth)
 	var x, y newtonPoint

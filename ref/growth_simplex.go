@@ -48,6 +48,7 @@ func (g *growth) locate(c *triangleCorner) {
 // iterate runs [Growth, Alg. 3] from the direction n: evaluations and pivots until the bounds answer the
 // query, or until rounding stops them.
 func (g *growth) iterate(n r3.Vec) {
+	g.by = StepGrowth
 	var s triangleCorner
 	level := 0
 	var lower float64

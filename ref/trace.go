@@ -6,28 +6,33 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// Trace records the steps of [Solve] and of the solvers of distances and depths, see [Options.Trace]. It belongs to one
-// goroutine. Recording changes no bit of an answer.
+// Trace records the steps of [Solve] and of the solvers of distances and depths, see [Options.Trace], or of [Growth],
+// see [GrowthOptions.Trace]. It belongs to one goroutine. Recording changes no bit of an answer.
 type Trace struct {
-	Steps []Step // of Solve the last one is the answer
+	Steps []Step // of Solve and Growth the last one is the answer
 }
 
-// Step is one evaluation of the support function of D, or the answer. Everything is in the frame of the pair.
+// Step is one evaluation of the support function of D, or the answer. Everything is in the frame of the pair; D is
+// A − B, also of growth distances.
 type Step struct {
 	Solver     StepSolver
 	Evaluation int    // number of the evaluation in the trace, from 1; of the answer the number of the last evaluation
 	Direction  r3.Vec // unit, from A to B; of the answer the normal
-	Support    Vertex // of the cores along it; of the answer the witnesses
+	Support    Vertex // of the cores along it, of growth distances of the shapes; of the answer the witnesses
 	// Simplex is the one before the evaluation: the vertices of GJK, with the vertex of this step once they contain the
-	// origin, or EPA's closest face. N = 0 where the solver has none.
+	// origin, EPA's closest face, or the points whose combination bounds a growth distance from above. N = 0 where the
+	// solver has none.
 	Simplex Simplex
-	Iterate r3.Vec  // the point of D closest to the origin so far; 0 if it is not known
+	// Iterate is the point of D closest to the origin so far. Of a growth distance it is the point of the simplex on the
+	// ray from the difference of the centers through the origin, or close to it. 0 if it is not known.
+	Iterate r3.Vec
 	Known   bool    // whether the iterate is known
 	Slope   float64 // of RTR: norm of the gradient at this direction, metres; NaN if it was not computed
 	Region  float64 // of RTR: radius of the trust region; NaN of others
 
-	// Lower and Upper bound the signed distance of the shapes, as this step alone proves; infinite where it proves
-	// nothing. Those of the answer are the result's.
+	// Lower and Upper bound the signed distance of the shapes, or the factor of a growth distance, as this step alone
+	// proves; infinite where it proves nothing. The first step of a growth distance also has the upper bound of the ball
+	// that D contains. Those of the answer are the result's.
 	Lower, Upper float64
 }
 
@@ -44,12 +49,15 @@ const (
 	StepRTR
 	StepInscribed // search along the valley of an ellipsoid and a capsule or cylinder
 	StepFormula
+	StepGrowth    // simplex method of the growth distance
+	StepNewton    // on its convex dual
+	StepExpansion // its Internal Expanding procedure
 	StepAnswer
 	stepSolverCount
 )
 
 var stepSolverNames = [stepSolverCount]string{"gjk", "nesterov", "polyak", "frank-wolfe", "epa", "rtr", "inscribed",
-	"formula", "answer"}
+	"formula", "growth", "newton", "expansion", "answer"}
 
 func (s StepSolver) String() string { return stepSolverNames[s] }
 

@@ -81,7 +81,7 @@ func TestTraceEndsAtTheAnswer(t *testing.T) {
 			}
 		}
 	}
-	for s := StepGJK; s < StepAnswer; s++ {
+	for s := StepGJK; s <= StepFormula; s++ {
 		if by[s] == 0 && s != StepInscribed {
 			t.Errorf("no step by %v", s)
 		}

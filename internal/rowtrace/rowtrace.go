@@ -17,7 +17,7 @@ import (
 // 60,000, which no page could hold.
 const mostSteps = 2000
 
-// Of solves row i of a job of signed distances as the back end ref does. The row of the trace is left 0.
+// Of solves row i of a job as the back end ref does. The row of the trace is left 0.
 func Of(job *batch.Job, i int) (*scenefile.Trace, error) {
 	var trace ref.Trace
 	p, r, err := cpu.Trace(job, i, &trace)
@@ -27,6 +27,9 @@ func Of(job *batch.Job, i int) (*scenefile.Trace, error) {
 	out := &scenefile.Trace{
 		Method: r.Method.String(), Status: r.Status.String(), Radius: p.Radius, Evaluations: len(trace.Steps) - 1,
 		Value: scenefile.Number(r.Distance), Lower: scenefile.Number(r.Lower), Upper: scenefile.Number(r.Upper),
+	}
+	if job.Options.Query == batch.Growth { // whose solvers work on the shapes themselves, and have no choice of a method
+		out.Method, out.Radius = batch.Growth.String(), 0
 	}
 	c := converter{p: &p}
 	for k := range trace.Steps {

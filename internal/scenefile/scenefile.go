@@ -101,13 +101,14 @@ type World struct {
 	Poses  Numbers  `json:"poses"`  // [K,M,7]
 }
 
-// Trace is the course of a reference solver on a row. Bounds hold for the signed distance of the shapes.
+// Trace is the course of a reference solver on a row. Bounds hold for the value of the document, the signed distance of
+// the shapes or the factor.
 type Trace struct {
 	Row    int     `json:"row"`    // position among the rows of the document
 	Method string  `json:"method"` // that the solver began with
 	Status string  `json:"status"` // of the answer
-	Radius float64 `json:"radius"` // sum of the radii of the balls around the cores that the solver works on
-	Value  Number  `json:"value"`  // signed distance of the answer
+	Radius float64 `json:"radius"` // sum of the radii of the balls around the cores that the solver works on; 0 of factors
+	Value  Number  `json:"value"`  // of the answer
 	Lower  Number  `json:"lower"`  // its bounds
 	Upper  Number  `json:"upper"`
 	Steps  []Step  `json:"steps"`
@@ -122,7 +123,7 @@ type Step struct {
 	Direction  [3]float64  `json:"direction"`           // of the evaluation, from A to B
 	Support    *Vertex     `json:"support,omitempty"`   // the vertex that it found
 	Simplex    []Vertex    `json:"simplex,omitempty"`   // of the iterate: up to four vertices, or EPA's closest face
-	Iterate    *[3]float64 `json:"iterate,omitempty"`   // point of A − B closest to the origin so far
+	Iterate    *[3]float64 `json:"iterate,omitempty"`   // point of A − B closest to the origin so far; see docs/scene.md
 	Gradient   Number      `json:"gradient"`            // RTR: norm of the gradient, metres
 	Region     Number      `json:"region"`              // RTR: radius of the trust region
 	Lower      Number      `json:"lower"`               // proved by this step, -Inf for nothing

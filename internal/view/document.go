@@ -152,11 +152,11 @@ func (d *Document) openWorlds(f *Files) error {
 	if f.Results == "" {
 		return nil
 	}
-	rows, _, err := dataset.ReadRolloutResults(f.Results)
+	rows, meta, err := dataset.ReadRolloutResults(f.Results)
 	if err != nil {
 		return err
 	}
-	d.Results = &Results{rollout: rows, worlds: d.Worlds, first: d.First}
+	d.Results = &Results{rollout: rows, worlds: d.Worlds, first: d.First, factor: hasFactors(meta)}
 	return d.Results.check(f.Results, file.Count(), file.RowsPerWorld())
 }
 
@@ -214,8 +214,11 @@ func readPairResults(path string, first, n, all int) (*Results, error) {
 		return nil, fmt.Errorf("%s has no column status", path)
 	}
 	return &Results{rollout: &batch.RolloutResults{Results: rows}, pairs: true, number: first,
-		factor: file.Metadata()[score.MetaQuery] == batch.Growth.String()}, nil
+		factor: hasFactors(file.Metadata())}, nil
 }
+
+// hasFactors reports whether results with some metadata have growth factors as distances.
+func hasFactors(meta map[string]string) bool { return meta[score.MetaQuery] == batch.Growth.String() }
 
 // motion is bodies that move along way points.
 type motion struct{ motions *batch.Motions }

@@ -113,6 +113,10 @@ func (a *App) nextPair() Action {
 
 // nextMethod has the steps of the next method that answers the pair.
 func (a *App) nextMethod() Action {
+	if x := a.Answer(); x != nil && x.Factor {
+		a.Message = "growth distances have no choice of methods"
+		return NoAction
+	}
 	for range batch.MethodCount {
 		a.Method = (a.Method + 1) % batch.MethodCount
 		a.Message = ""

@@ -19,6 +19,7 @@ import (
 type Steps struct {
 	Trace      *scenefile.Trace
 	At         int              // index of the step that is shown
+	Value      string           // what the bounds are of
 	Difference *tessellate.Mesh // nil next to a half-space
 }
 
@@ -29,7 +30,7 @@ func (s *Steps) Move(by int) {
 	}
 }
 
-// Bounds returns the bounds of the signed distance that the steps up to the present one prove.
+// Bounds returns the bounds that the steps up to the present one prove.
 func (s *Steps) Bounds() (lower, upper float64) {
 	lower, upper = math.Inf(-1), math.Inf(1)
 	for i := range s.At + 1 {
@@ -54,7 +55,7 @@ func (s *Steps) Text() string {
 		fmt.Fprintf(&b, ", trust region %.2g", x)
 	}
 	lower, upper := s.Bounds()
-	fmt.Fprintf(&b, "\nproved so far: %.9g <= distance <= %.9g", lower, upper)
+	fmt.Fprintf(&b, "\nproved so far: %.9g <= %s <= %.9g", lower, s.Value, upper)
 	return b.String()
 }
 
@@ -82,14 +83,20 @@ func (a *App) findSteps() {
 	} else {
 		pairs := batch.NewPairs(1)
 		pairs.SetRow(0, &batch.Row{ShapeA: shapeA, ShapeB: shapeB, PoseA: poseA, PoseB: poseB})
-		trace, err = rowtrace.Of(&batch.Job{Library: lib, Input: pairs,
-			Options: batch.Options{Method: a.Method, Precision: batch.Double}}, 0)
+		o := batch.Options{Method: a.Method, Precision: batch.Double}
+		if x.Factor {
+			o.Query, o.Method = batch.Growth, batch.Auto
+		}
+		trace, err = rowtrace.Of(&batch.Job{Library: lib, Input: pairs, Options: o}, 0)
 		if err != nil {
 			a.Message = err.Error()
 			return
 		}
 	}
-	a.Steps = &Steps{Trace: trace, At: len(trace.Steps) - 1}
+	a.Steps = &Steps{Trace: trace, At: len(trace.Steps) - 1, Value: "distance"}
+	if x.Factor {
+		a.Steps.Value = "growth factor"
+	}
 	if a.Steps.Difference, err = difference(lib.Shape(shapeA), lib.Shape(shapeB), poseA, poseB); err != nil {
 		a.Message = err.Error()
 	}

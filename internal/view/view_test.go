@@ -16,6 +16,8 @@ import (
 	"clearance/contact/scenes"
 	"clearance/dataset"
 	"clearance/geom"
+	"clearance/internal/rowtrace"
+	"clearance/internal/score"
 	"clearance/internal/testkit"
 	"clearance/rollout"
 
@@ -457,6 +459,61 @@ func TestSteps(t *testing.T) {
 		if a.Steps.At != 0 {
 			t.Errorf("home leads to step %d", a.Steps.At)
 		}
+	}
+}
+
+// TestGrowthSteps: next to stored growth distances the steps are those of the growth distance: of the ball and the post,
+// 1.5 above it, the factor is 2.5/1.5, at which they end.
+func TestGrowthSteps(t *testing.T) {
+	bodies, _ := fallingBalls(t, 1)
+	dir := t.TempDir()
+	shapes, pairs, results := filepath.Join(dir, "s.json"), filepath.Join(dir, "p.npz"), filepath.Join(dir, "r.npz")
+	p := batch.NewPairs(1)
+	p.SetRow(0, &batch.Row{ShapeA: 0, ShapeB: 1, PoseA: geom.Translate(0, 0, 2.5), PoseB: geom.IdentityPose()})
+	o := &batch.Options{Query: batch.Growth, Precision: batch.Double}
+	r := batch.NewResults(1, o)
+	lib := bodies.Library()
+	run, err := rowtrace.Of(&batch.Job{Library: lib, Input: p, Options: *o}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	factor := float64(run.Value)
+	r.Put(0, &batch.Answer{Status: batch.Separated, Distance: factor, Lower: float64(run.Lower),
+		Upper: float64(run.Upper), Normal: r3.Vec{Z: -1}})
+	writer, err := dataset.CreateResults(results, r.Columns, r.Precision, 1)
+	if err == nil {
+		writer.Describe(score.MetaQuery, batch.Growth.String())
+		if err = writer.Write(r); err == nil {
+			err = writer.Close()
+		}
+	}
+	for _, err := range []error{err, dataset.WriteBodies(shapes, bodies), dataset.WritePairs(pairs, p)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := Open(Files{Shapes: shapes, Pairs: pairs, Results: results})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := New(d, nil, 0, 800, 600)
+	a.Press("3")
+	advance(t, a, 0)
+	if a.Steps == nil {
+		t.Fatalf("there are no steps: %s", a.Message)
+	}
+	lower, upper := a.Steps.Bounds()
+	if !(lower <= factor && factor <= upper && upper-lower < 1e-9) {
+		t.Errorf("bounds %g to %g of the factor %g", lower, upper, factor)
+	}
+	if want := " <= growth factor <= "; !strings.Contains(a.Steps.Text(), want) {
+		t.Errorf("the text is %q, want %q in it", a.Steps.Text(), want)
+	}
+	if f := a.Draw(); len(f.Passes) != 2 || len(f.Passes[1].Points) < 2 {
+		t.Errorf("%d passes are drawn, want the bodies and the difference", len(f.Passes))
+	}
+	if a.Press("m"); a.Steps == nil || !strings.Contains(a.Message, "no choice of methods") {
+		t.Errorf("another method of a growth distance: %q", a.Message)
 	}
 }
 
