@@ -83,6 +83,27 @@ def test_traces(method: Any) -> None:
         assert len(t["steps"]) == t["evaluations"] + 1 == r.iterations[i] + 1 if r.iterations is not None else True
 
 
+def test_growth_traces() -> None:
+    """The trace of a growth distance ends at the stored factor, and the best bounds of its steps are those of it."""
+    arrays = pairs()
+    r = cl.Engine(backend="ref").growth(*arrays, quat="wxyz", precision="double")
+    scene = scene_of(cl.show(r, *arrays, quat="wxyz", trace=range(5)))
+    rows = doc.unpacked(scene["rows"]["row"]).tolist()
+    solvers = set()
+    for t in scene["traces"]:
+        i, steps, last = rows[t["row"]], t["steps"][:-1], t["steps"][-1]
+        assert (t["method"], t["radius"], last["solver"]) == ("growth", 0, "answer")
+        assert t["value"] == r.distance[i] and t["status"] == STATUSES[r.status[i]]
+        assert (last["lower"], last["upper"]) == (t["lower"], t["upper"])
+        assert max(s["lower"] for s in steps) == t["lower"]
+        assert min(s["upper"] for s in steps if s["upper"] != "inf") == t["upper"]
+        gap = np.float32(max(t["upper"] - t["value"], t["value"] - t["lower"]))
+        assert r.gap[i] in (gap, np.nextafter(gap, np.float32(1))), "the gap is rounded up"
+        assert last["witnesses"]["a"] == r.witness_a[i].tolist() and t["evaluations"] == len(steps)
+        solvers |= {s["solver"] for s in steps}
+    assert solvers == {"formula", "growth", "newton"}
+
+
 def test_refused_traces(engine: cl.Engine) -> None:
     arrays = pairs()
     r = engine.distance(*arrays, quat="wxyz")
@@ -96,8 +117,8 @@ def test_refused_traces(engine: cl.Engine) -> None:
     with pytest.raises(cl.OptionError, match="method: 'newton'"):
         cl.show(r, *arrays, quat="wxyz", trace=[0], method="newton")
     grown = engine.growth(*arrays, quat="wxyz")
-    with pytest.raises(cl.OptionError, match="trace: row 0: query growth: its solvers record no steps"):
-        cl.show(grown, *arrays, quat="wxyz", trace=[0])
+    with pytest.raises(cl.OptionError, match="trace: row 0: query growth: method gjk, want auto"):
+        cl.show(grown, *arrays, quat="wxyz", trace=[0], method="gjk")
     lib, _, *rest = arrays
     wrong = engine.distance(lib, [0, 0, 0, 0, 99], *rest, quat="wxyz")
     with pytest.raises(cl.OptionError, match="trace: row 4 has no pair of shapes"):
@@ -241,9 +262,18 @@ def test_growth(browser: Browser, engine: cl.Engine, tmp_path: Path) -> None:
     arrays = pairs()
     r = engine.growth(*arrays, quat="wxyz", columns=["distance", "gap", "status", "normal", "point"])
     page = tmp_path / "growth.html"
-    view = cl.show(r, *arrays, quat="wxyz", rows=[0], path=page)
+    view = cl.show(r, *arrays, quat="wxyz", rows=[0], trace=[0], path=page)
     assert view.scene["value"] == "factor" and abs(view.scene["rows"]["value"][0] - 2.5 / 1.8) < 1e-6
     browser.open(page.as_uri())
+    bounds = "document.getElementById('bounds').textContent"
+    first, lower, upper, *rest = browser.ask(bounds).splitlines()
+    steps = view.scene["traces"][0]["steps"]
+    assert first.split(": ")[1].startswith("answer,") and "OUTSIDE" not in "".join(rest)
+    assert (float(lower.split()[1]), float(upper.split()[1])) == (steps[-1]["lower"], steps[-1]["upper"])
+    browser.key("ArrowLeft")
+    first, lower, *_ = browser.ask(bounds).splitlines()
+    assert first.split(": ")[1].startswith(steps[-2]["solver"]) and float(lower.split()[1]) == steps[-2]["lower"]
+    browser.key("ArrowRight")
     assert browser.ask("document.getElementById('facts').textContent").splitlines()[3].startswith("factor 1.38888")
     x, y = browser.ask(f"clearanceView.screen({[float(r.point[0][0]) - 0.15, 0, 0]})")
     browser.picture(tmp_path / "page-growth.png")

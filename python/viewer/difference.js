@@ -33,8 +33,9 @@ export class Difference {
         this.form = null;
     }
 
-    // draw shows the difference of the points of both shapes, the origin, the two witnesses, and a step of a trace.
-    draw(key, a, b, witnesses, trace, step) {
+    // draw shows the difference of the points of both shapes, the origin, the two witnesses, and a step of a trace. Of a
+    // factor it also shows the ray from the difference of the centers through the origin.
+    draw(key, a, b, { witnesses, centers, trace, step }) {
         const s = this.stage;
         s.clear();
         if (!a.length || !b.length) return s.draw();
@@ -51,6 +52,10 @@ export class Difference {
         const r = this.size.radius;
         s.solid(this.form, [0, 0, 0, 1, 0, 0, 0], COLORS.difference, 0.35);
         s.dot([0, 0, 0], 0.03 * r, COLORS.normal);
+        if (centers) {
+            const through = [sub(...centers), [0, 0, 0], ...(step?.iterate ? [step.iterate] : [])];
+            s.simplex(through, COLORS.witness, 0.012 * r);
+        }
         if (witnesses) s.dot(sub(...witnesses), 0.02 * r, COLORS.witness);
         if (step) {
             if (trace.radius > 0) s.ball([0, 0, 0], trace.radius, COLORS.plane, true);

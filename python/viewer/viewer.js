@@ -96,9 +96,13 @@ function draw() {
         }
     }
     stage.draw();
-    const both = witnesses[0] && witnesses[1] && scene.value === "distance" ? witnesses : null;
+    const two = (of) => (here && of[0] && of[1] ? of : null);
     const key = `${i} ${timed ? state.time : ""}`;
-    if ($("differences").checked) difference.draw(key, all[0], all[1], here ? both : null, trace, step);
+    if ($("differences").checked) {
+        const centers = two([vector(rows.center_a, i), vector(rows.center_b, i)]);
+        const apart = two(scene.value === "distance" ? witnesses : []);
+        difference.draw(key, all[0], all[1], { witnesses: apart, centers, trace, step });
+    }
     facts(i, trace, step);
 }
 
