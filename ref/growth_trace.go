@@ -40,8 +40,8 @@ func (g *growth) inPair(v *Vertex) Vertex {
 	return x
 }
 
-// tracedHalfspace records the only evaluation next to a half-space, whose outward normal is m. Its vertex is the support
-// point of the bounded shape and the point of the plane below it.
+// tracedHalfspace records the only evaluation next to a half-space, whose outward normal is m. Its vertex is the
+// support point of the bounded shape and the point of the plane below it.
 func (g *growth) tracedHalfspace(r *Result, m r3.Vec) {
 	v := Vertex{A: r.WitnessA, B: r.WitnessB}
 	if plane := r3.Add(g.centerA, g.ray); unbounded(g.p.B) {

@@ -23,16 +23,16 @@ type Step struct {
 	// origin, EPA's closest face, or the points whose combination bounds a growth distance from above. N = 0 where the
 	// solver has none.
 	Simplex Simplex
-	// Iterate is the point of D closest to the origin so far. Of a growth distance it is the point of the simplex on the
-	// ray from the difference of the centers through the origin, or close to it. 0 if it is not known.
+	// Iterate is the point of D closest to the origin so far. Of a growth distance it is the point of the simplex on
+	// the ray from the difference of the centers through the origin, or close to it. 0 if it is not known.
 	Iterate r3.Vec
 	Known   bool    // whether the iterate is known
 	Slope   float64 // of RTR: norm of the gradient at this direction, metres; NaN if it was not computed
 	Region  float64 // of RTR: radius of the trust region; NaN of others
 
 	// Lower and Upper bound the signed distance of the shapes, or the factor of a growth distance, as this step alone
-	// proves; infinite where it proves nothing. The first step of a growth distance also has the upper bound of the ball
-	// that D contains. Those of the answer are the result's.
+	// proves; infinite where it proves nothing. The first step of a growth distance also has the upper bound of the
+	// ball that D contains. Those of the answer are the result's.
 	Lower, Upper float64
 }
 

@@ -28,7 +28,7 @@ func Of(job *batch.Job, i int) (*scenefile.Trace, error) {
 		Method: r.Method.String(), Status: r.Status.String(), Radius: p.Radius, Evaluations: len(trace.Steps) - 1,
 		Value: scenefile.Number(r.Distance), Lower: scenefile.Number(r.Lower), Upper: scenefile.Number(r.Upper),
 	}
-	if job.Options.Query == batch.Growth { // whose solvers work on the shapes themselves, and have no choice of a method
+	if job.Options.Query == batch.Growth { // whose solvers work on the shapes themselves, by one method
 		out.Method, out.Radius = batch.Growth.String(), 0
 	}
 	c := converter{p: &p}

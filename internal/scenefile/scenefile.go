@@ -107,7 +107,7 @@ type Trace struct {
 	Row    int     `json:"row"`    // position among the rows of the document
 	Method string  `json:"method"` // that the solver began with
 	Status string  `json:"status"` // of the answer
-	Radius float64 `json:"radius"` // sum of the radii of the balls around the cores that the solver works on; 0 of factors
+	Radius float64 `json:"radius"` // sum of the radii of the balls around the cores of solvers, 0 of factors
 	Value  Number  `json:"value"`  // of the answer
 	Lower  Number  `json:"lower"`  // its bounds
 	Upper  Number  `json:"upper"`
@@ -123,7 +123,7 @@ type Step struct {
 	Direction  [3]float64  `json:"direction"`           // of the evaluation, from A to B
 	Support    *Vertex     `json:"support,omitempty"`   // the vertex that it found
 	Simplex    []Vertex    `json:"simplex,omitempty"`   // of the iterate: up to four vertices, or EPA's closest face
-	Iterate    *[3]float64 `json:"iterate,omitempty"`   // point of A − B closest to the origin so far; see docs/scene.md
+	Iterate    *[3]float64 `json:"iterate,omitempty"`   // point of A − B that bounds the value; see docs/scene.md
 	Gradient   Number      `json:"gradient"`            // RTR: norm of the gradient, metres
 	Region     Number      `json:"region"`              // RTR: radius of the trust region
 	Lower      Number      `json:"lower"`               // proved by this step, -Inf for nothing

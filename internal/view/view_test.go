@@ -462,8 +462,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestGrowthSteps: next to stored growth distances the steps are those of the growth distance: of the ball and the post,
-// 1.5 above it, the factor is 2.5/1.5, at which they end.
+// TestGrowthSteps: next to stored growth distances the steps are those of the growth distance, and end at the stored
+// factor.
 func TestGrowthSteps(t *testing.T) {
 	bodies, _ := fallingBalls(t, 1)
 	dir := t.TempDir()

@@ -33,8 +33,8 @@ export class Difference {
         this.form = null;
     }
 
-    // draw shows the difference of the points of both shapes, the origin, the two witnesses, and a step of a trace. Of a
-    // factor it also shows the ray from the difference of the centers through the origin.
+    // draw shows the difference of the points of both shapes, the origin, the two witnesses, and a step of a trace. Of
+    // a factor it also shows the ray from the difference of the centers through the origin.
     draw(key, a, b, { witnesses, centers, trace, step }) {
         const s = this.stage;
         s.clear();
