@@ -12,19 +12,24 @@ bin=$(./scripts/venv.sh)
 out=$PWD/build/python/test
 [[ ${CLEARANCE_TESTS:-} == all ]] || export CLEARANCE_TAGS=quickkernels
 mkdir -p "$out"
+# PyTorch is installed meanwhile, the first time.
+./scripts/torch.sh "$bin/python" >"$out/torch" 2>"$out/no-torch" &
+torch=$!
 CLEARANCE_LIBRARY=$out/libclearance.so CLEARANCE_WHEELS=$out/dist ./scripts/wheel.sh
 "$bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps --force-reinstall \
 	"$out"/dist/*.whl
 "${GO:-go}" build -o build/python/batchbench ./cmd/batchbench
 CLEARANCE_LIBRARY=$out/libclearance.so "${GO:-go}" test -vet=off ./cmd/libclearance
-# PyTorch, if there is one, comes after the packages of the environment.
+# PyTorch, if there is one, comes after the packages of the environment; its tests say the reason if there is none.
 paths=$("$bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-./scripts/torch.sh "$bin/python" >"$paths/clearance-torch.pth"
+wait "$torch" || { cat "$out/no-torch" >&2 && exit 1; }
+cp "$out/torch" "$paths/clearance-torch.pth"
 pushd python >/dev/null
 "$bin/ruff" format --config pyproject.toml --check . ../examples
 "$bin/ruff" check --config pyproject.toml . ../examples
 "$bin/mypy" src tests benchmarks ../examples
 "$bin/basedpyright" --pythonpath "$bin/python" --level error
-CLEARANCE_BATCHBENCH=$PWD/../build/python/batchbench "$bin/python" -m pytest -rs "$@"
+CLEARANCE_BATCHBENCH=$PWD/../build/python/batchbench CLEARANCE_NO_TORCH=$(tr '\n' ' ' <"$out/no-torch") \
+	CUDA_VISIBLE_DEVICES='' "$bin/python" -m pytest -rs "$@"
 popd >/dev/null
 ./scripts/fresh-venv.sh "$out"/dist/*.whl build/python/batchbench

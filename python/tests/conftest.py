@@ -16,6 +16,9 @@ from clearance import _page
 
 ROOT = Path(__file__).resolve().parents[2]
 
+# Why scripts/torch.sh has none.
+NO_TORCH = os.environ.get("CLEARANCE_NO_TORCH") or "no PyTorch: it is not installed"
+
 # Of 15, Ray's default, workers hardly run where the machine has other work.
 os.environ.setdefault("RAY_worker_niceness", "0")
 

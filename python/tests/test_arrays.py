@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Pairs, every_kind, run_python
+from conftest import NO_TORCH, Pairs, every_kind, run_python
 from test_answers import matrices
 
 import clearance as cl
@@ -177,7 +177,7 @@ def test_page_size_is_known() -> None:
 
 def test_torch(engine: cl.Engine, small: Pairs) -> None:
     """Tensors in, tensors out, in shared memory."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch to run this test")
+    torch = pytest.importorskip("torch", reason=NO_TORCH)
     want = call(engine, small)
     tensors = {n: torch.from_numpy(getattr(small, n)) for n in ARGUMENTS}
     got = call(engine, small, copy=False, **tensors)

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Pairs
+from conftest import NO_TORCH, Pairs
 from test_gradient import smooth
 
 import clearance as cl
 
 if importlib.util.find_spec("torch") is None:
-    pytest.skip("PyTorch is not installed: CLEARANCE_TESTS=all make python installs it", allow_module_level=True)
+    pytest.skip(NO_TORCH, allow_module_level=True)
 
 from clearance.torch import answers, distance
 
