@@ -18,9 +18,15 @@ import (
 // metaPart is the key of the metadata that says which part of how many a file is: "3/12".
 const metaPart = "part"
 
-// MetaRows is the key of the metadata of results of some rows of a file: "lo:hi", hi not included. Parts that follow
-// one another are a table of all their rows.
-const MetaRows = "rows"
+// Keys of the metadata of results of some rows, or worlds, of a file: "lo:hi", hi not included. Parts that follow one
+// another are a table of all their rows and worlds. Results of all worlds state their number.
+const (
+	MetaRows   = "rows"
+	MetaWorlds = "worlds"
+)
+
+// ranges are the metadata that parts of a table may state of themselves, each its own range.
+var ranges = [...]string{MetaRows, MetaWorlds}
 
 // IsFolder reports whether results at a path are a folder of parts: it ends with a separator, or is that of a folder.
 func IsFolder(path string) bool {
@@ -106,8 +112,9 @@ type partsSource struct {
 type tablePart struct {
 	path string
 	rows int64
-	of   string // the rows of a file that it answers, "" if it does not say
-	src  source // nil while it is closed
+	of   [len(ranges)]string // what it states of itself, "" if it does not
+	part bool                // whether it says which part it is
+	src  source              // nil while it is closed
 }
 
 // partPlace is the next row of a column.
@@ -132,8 +139,10 @@ func openParts(dir string, workers int, cols []column, open func(path string) (s
 	if err != nil {
 		return nil, err
 	}
-	if err := s.joinRows(); err != nil {
-		return nil, fmt.Errorf("dataset: %s: %w", dir, err)
+	for i, key := range ranges {
+		if err := s.join(i); err != nil {
+			return nil, fmt.Errorf("dataset: %s: metadata %s: %w", dir, key, err)
+		}
 	}
 	delete(s.meta, metaPart)
 	for _, p := range s.parts {
@@ -151,8 +160,13 @@ func (s *partsSource) look(i int, path string) error {
 	defer src.Close()
 	wrong := func(err error) error { return fmt.Errorf("dataset: %s: %w", path, err) }
 	meta := src.metadata()
-	s.parts[i] = tablePart{path: path, rows: src.rows(), of: meta[MetaRows]}
+	p := &s.parts[i]
+	*p = tablePart{path: path, rows: src.rows()}
+	for k, key := range ranges {
+		p.of[k] = meta[key]
+	}
 	if text, ok := meta[metaPart]; ok {
+		p.part = true
 		if err := checkPart(text, i, len(s.parts)); err != nil {
 			return wrong(err)
 		}
@@ -173,7 +187,7 @@ func (s *partsSource) look(i int, path string) error {
 	}
 	for _, m := range []map[string]string{s.meta, meta} {
 		for key := range m {
-			if key != metaPart && key != MetaRows && s.meta[key] != meta[key] {
+			if key != metaPart && !slices.Contains(ranges[:], key) && s.meta[key] != meta[key] {
 				return wrong(fmt.Errorf("metadata %s: %.60q, but %.60q in %s: the parts of a table say the same", key,
 					meta[key], s.meta[key], filepath.Base(s.parts[0].path)))
 			}
@@ -182,22 +196,23 @@ func (s *partsSource) look(i int, path string) error {
 	return nil
 }
 
-// joinRows sets the range of rows of the table: each part answers its own, one after the other, or all say the same.
-func (s *partsSource) joinRows() error {
-	first := s.parts[0].of
-	lo, end, joined := strings.Cut(first, ":")
-	same := true
-	for _, p := range s.parts[1:] {
-		begin, hi, found := strings.Cut(p.of, ":")
-		same, joined = same && p.of == first, joined && found && begin == end
-		end = hi
-	}
-	switch {
-	case same: // the metadata of the first part have it
-	case joined:
-		s.meta[MetaRows] = lo + ":" + end
-	default:
-		return errors.New("the rows of a file that the parts answer do not follow one another")
+// join sets a range of the table: each part answers its own, one after the other, or all are parts of one result, which
+// say the same.
+func (s *partsSource) join(key int) error {
+	first := s.parts[0].of[key]
+	lo, end, found := strings.Cut(first, ":")
+	for i := range s.parts[1:] {
+		before, p := &s.parts[i], &s.parts[i+1]
+		begin, hi, isRange := strings.Cut(p.of[key], ":")
+		switch {
+		case p.of[key] == first && (p.part || !isRange): // the metadata of the first part have it
+		case found && isRange && begin == end && !p.part:
+			end = hi
+			s.meta[ranges[key]] = lo + ":" + end
+		default:
+			return fmt.Errorf("%s has %.60q after %.60q of %s, and the parts of a table follow one another",
+				filepath.Base(p.path), p.of[key], before.of[key], filepath.Base(before.path))
+		}
 	}
 	return nil
 }

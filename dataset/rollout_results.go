@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"clearance/batch"
 )
@@ -15,7 +16,6 @@ import (
 const (
 	metaReduce      = "reduce"
 	metaMaxDistance = "max_distance"
-	metaWorlds      = "worlds"            // number of worlds
 	metaComplete    = "contacts_complete" // of worlds: whether contacts counts all of them
 )
 
@@ -102,16 +102,16 @@ type RolloutWriter struct {
 // CreateRolloutResults begins a Parquet or NPZ file of results of a rollout of W worlds: the columns of
 // [CreateResults] that the results have but bits, and part_a, part_b; of worlds also pair, contacts, failed and any; of
 // all pairs body_a, body_b and the world of each row. The metadata states the query, the reduction, the largest
-// distance, W, and of worlds whether contacts are complete, and has the given entries. rows is the number of rows of
-// all worlds, or [UnknownRows]: an NPZ file states it before its first value, so that results of all pairs are held in
-// memory for one until Close.
+// distance, W, and of worlds whether contacts are complete, and has the given entries, [MetaWorlds] in place of W.
+// rows is the number of rows of all worlds, or [UnknownRows]: an NPZ file states it before its first value, so that
+// results of all pairs are held in memory for one until Close.
 func CreateRolloutResults(path string, o *batch.RolloutOptions, worlds int, rows int64,
 	meta map[string]string) *RolloutWriter {
 	return &RolloutWriter{path: path, o: o, worlds: worlds, rows: rows, meta: meta}
 }
 
 // From makes the first world that is written number first, as where results are those of some worlds of a file: rows of
-// all pairs count from it, and their metadata state the number of worlds up to the last one.
+// all pairs count from it.
 func (f *RolloutWriter) From(first int) { f.first = first }
 
 // UnknownRows stands for a number of rows that is not known before the last is written.
@@ -173,17 +173,48 @@ func (f *RolloutWriter) create(rows int64) error {
 	out.describe(metaQuery, f.o.Query.String())
 	out.describe(metaValue, f.o.Query.Info().Value)
 	out.describe(metaReduce, f.o.Reduce.String())
-	out.describe(metaWorlds, fmt.Sprint(f.first+f.worlds))
+	out.describe(MetaWorlds, worldsText(f.worlds, f.meta))
 	if f.o.Reduce == batch.ReduceWorld {
 		out.describe(metaComplete, strconv.FormatBool(f.complete))
 	}
 	if f.o.HasMaxDistance {
 		out.describe(metaMaxDistance, fmt.Sprint(f.o.MaxDistance))
 	}
-	for _, key := range slices.Sorted(maps.Keys(f.meta)) {
-		out.describe(key, f.meta[key])
-	}
+	describeOthers(out, f.meta)
 	return nil
+}
+
+// worldsText is what results of so many worlds state of them, unless the entries of the caller have a range.
+func worldsText(worlds int, meta map[string]string) string {
+	if text, ok := meta[MetaWorlds]; ok {
+		return text
+	}
+	return strconv.Itoa(worlds)
+}
+
+// describeOthers states the entries of the caller but that of [worldsText].
+func describeOthers(out sink, meta map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		if key != MetaWorlds {
+			out.describe(key, meta[key])
+		}
+	}
+}
+
+// worldsOfMeta is the inverse of worldsText: worlds [lo, hi) of a file, from 0 on where the results are of all.
+func worldsOfMeta(meta map[string]string) (lo, hi int, err error) {
+	text := meta[MetaWorlds]
+	begin, end, isRange := strings.Cut(text, ":")
+	if !isRange {
+		begin, end = "0", begin
+	}
+	first, errLo := strconv.ParseInt(begin, 10, 32)
+	last, errHi := strconv.ParseInt(end, 10, 32)
+	if errLo != nil || errHi != nil || first < 0 || last < first {
+		return 0, 0, fmt.Errorf("metadata %s: %.60q, want the number of worlds, or a range lo:hi of them", MetaWorlds,
+			text)
+	}
+	return int(first), int(last), nil
 }
 
 // Close completes the file and gives it its name.
@@ -226,21 +257,30 @@ func WriteRolloutResults(path string, r *batch.RolloutResults, o *batch.RolloutO
 // ReadRolloutResults reads a file of [WriteRolloutResults], and its metadata. Codes of solvers are translated by the
 // names in the metadata. An option bounds the memory of Offsets, whose length only the metadata state.
 func ReadRolloutResults(path string, opts ...Option) (*batch.RolloutResults, map[string]string, error) {
-	cols := rolloutResultColumns()
-	src, err := openTable(path, cols, false, opts)
+	f, err := openRollout(path, opts)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer src.Close()
-	f := &rolloutFile{ResultReader: ResultReader{tableReader: tableReader{path: path, src: src}}, cols: cols,
-		r: &batch.RolloutResults{}}
-	if err := errors.Join(f.describe(cols), f.readMetadata(), f.checkColumns()); err != nil {
-		return nil, nil, fmt.Errorf("dataset: %s: %w", path, err)
-	}
+	defer f.Close()
+	f.r = &batch.RolloutResults{}
 	if err := f.read(opts); err != nil {
 		return nil, nil, err
 	}
-	return f.r, src.metadata(), nil
+	return f.r, f.src.metadata(), nil
+}
+
+// openRollout opens a file and checks which columns it has.
+func openRollout(path string, opts []Option) (*rolloutFile, error) {
+	cols := rolloutResultColumns()
+	src, err := openTable(path, cols, false, opts)
+	if err != nil {
+		return nil, err
+	}
+	f := &rolloutFile{ResultReader: ResultReader{tableReader: tableReader{path: path, src: src}}, cols: cols}
+	if err := errors.Join(f.describe(cols), f.readMetadata(), f.checkColumns()); err != nil {
+		return nil, errors.Join(fmt.Errorf("dataset: %s: %w", path, err), src.Close())
+	}
+	return f, nil
 }
 
 // rolloutResultColumns are all columns that a file may have.
@@ -255,7 +295,7 @@ func rolloutResultColumns() []column {
 type rolloutFile struct {
 	ResultReader
 	cols []column
-	r    *batch.RolloutResults
+	r    *batch.RolloutResults // of a file that is read as a whole
 }
 
 // column returns the index of a column, and whether the file has it.
@@ -351,14 +391,14 @@ func (f *rolloutFile) readWorlds(worlds []int32, opts []Option) error {
 	if worlds == nil {
 		return nil
 	}
-	count, err := strconv.ParseInt(meta[metaWorlds], 10, 32)
-	if err != nil || count < 0 {
-		return wrong(metaWorlds, fmt.Errorf("%.60q, want the number of worlds", meta[metaWorlds]))
+	_, count, err := worldsOfMeta(meta)
+	if err != nil {
+		return fmt.Errorf("dataset: %s: %w", f.path, err)
 	}
-	if err := newLimits(opts).take(8*(count+1), fmt.Sprintf("offsets of %d worlds", count)); err != nil {
-		return wrong(metaWorlds, err)
+	if err := newLimits(opts).take(8*(int64(count)+1), fmt.Sprintf("offsets of %d worlds", count)); err != nil {
+		return wrong(MetaWorlds, err)
 	}
-	f.r.Offsets, err = offsetsOf(worlds, int(count))
+	f.r.Offsets, err = offsetsOf(worlds, count)
 	if err != nil {
 		return fmt.Errorf("dataset: %s: %w", f.path, err)
 	}

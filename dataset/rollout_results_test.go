@@ -54,7 +54,7 @@ func TestRowsOfSomeWorlds(t *testing.T) {
 		r := batch.NewRolloutResults(3, &o)
 		r.BodyA, r.BodyB, r.Offsets = []int32{0, 0, 1}, []int32{1, 2, 2}, []int64{0, 2, 2, 3}
 		path := filepath.Join(t.TempDir(), "results"+ext)
-		w := CreateRolloutResults(path, &o, 3, UnknownRows, nil)
+		w := CreateRolloutResults(path, &o, 3, UnknownRows, map[string]string{MetaWorlds: "5:8"})
 		w.From(5)
 		if err := errors.Join(w.Write(r), w.Close()); err != nil {
 			t.Fatal(err)
@@ -63,8 +63,8 @@ func TestRowsOfSomeWorlds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := []int64{0, 0, 0, 0, 0, 0, 2, 2, 3}; meta["worlds"] != "8" || !slices.Equal(got.Offsets, want) {
-			t.Errorf("%s: %s worlds, offsets %v, want 8, %v", ext, meta["worlds"], got.Offsets, want)
+		if want := []int64{0, 0, 0, 0, 0, 0, 2, 2, 3}; meta["worlds"] != "5:8" || !slices.Equal(got.Offsets, want) {
+			t.Errorf("%s: worlds %s, offsets %v, want 5:8, %v", ext, meta["worlds"], got.Offsets, want)
 		}
 	}
 }

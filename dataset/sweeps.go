@@ -2,9 +2,7 @@ package dataset
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 
 	"clearance/batch"
 )
@@ -66,7 +64,8 @@ type SweepWriter struct{ tableWriter }
 
 // CreateSweepResults begins a Parquet or NPZ file of results of a sweep of W worlds through T way points: the columns
 // state, lower, upper, closest, t0, t1, part_a, part_b and evaluations of [batch.SweepResults]. rows is the number of
-// rows of all worlds. The metadata states the codes of the states, W and T, and has the given entries.
+// rows of all worlds. The metadata states the codes of the states, W and T, and has the given entries, [MetaWorlds] in
+// place of W.
 func CreateSweepResults(path string, worlds, wayPoints int, rows int64, meta map[string]string) (*SweepWriter, error) {
 	cols, _ := sweepColumns(&batch.SweepResults{})
 	out, err := createOutput(osFS{}, path, cols, rows, nil)
@@ -75,11 +74,9 @@ func CreateSweepResults(path string, worlds, wayPoints int, rows int64, meta map
 	}
 	out.describe(metaQuery, "sweep")
 	out.describe(metaStates, codesText(batch.SweepStateCount))
-	out.describe(metaWorlds, fmt.Sprint(worlds))
+	out.describe(MetaWorlds, worldsText(worlds, meta))
 	out.describe(metaWayPoints, fmt.Sprint(wayPoints))
-	for _, key := range slices.Sorted(maps.Keys(meta)) {
-		out.describe(key, meta[key])
-	}
+	describeOthers(out, meta)
 	return &SweepWriter{tableWriter{path: path, out: out, n: rows}}, nil
 }
 

@@ -187,27 +187,20 @@ func (r *rowsFlag) of(n int) (score.Rows, error) {
 	return score.Rows{Lo: r.lo, Hi: r.hi, Of: n}, nil
 }
 
-// meta is what results state of the rows that they are of.
-func (r *rowsFlag) meta() map[string]string {
-	if !r.given {
-		return nil
-	}
-	return map[string]string{score.MetaRows: r.String()}
-}
-
 // worlds returns the worlds of the rows, of worlds of that many pairs each: all without the flag.
-func (r *rowsFlag) worlds(worlds, pairs int) (lo, hi int, err error) {
+func (r *rowsFlag) worlds(worlds, pairs int) (score.Rows, error) {
+	var none score.Rows
 	if !r.given {
-		return 0, worlds, nil
+		return score.Rows{Hi: worlds, Of: worlds}, nil
 	}
 	if pairs == 0 {
-		return 0, 0, fmt.Errorf("--rows %v: the worlds have no list of pairs, so their rows have no numbers", r)
+		return none, fmt.Errorf("--rows %v: the worlds have no list of pairs, so their rows have no numbers", r)
 	}
 	if r.lo%pairs != 0 || r.hi%pairs != 0 {
-		return 0, 0, fmt.Errorf("--rows %v: each world has %d rows, want multiples of it", r, pairs)
+		return none, fmt.Errorf("--rows %v: each world has %d rows, want multiples of it", r, pairs)
 	}
 	if r.hi > worlds*pairs {
-		return 0, 0, fmt.Errorf("--rows %v: the file has %d rows", r, worlds*pairs)
+		return none, fmt.Errorf("--rows %v: the file has %d rows", r, worlds*pairs)
 	}
-	return r.lo / pairs, r.hi / pairs, nil
+	return score.Rows{Lo: r.lo / pairs, Hi: r.hi / pairs, Of: worlds}, nil
 }

@@ -137,10 +137,11 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 		return err
 	}
 	defer file.Close()
-	stream := &rollout.Stream[*batch.Worlds]{Bodies: file.Bodies, Source: file}
-	if stream.Lo, stream.Hi, err = f.rows.worlds(file.Count(), file.RowsPerWorld()); err != nil {
+	part, err := f.rows.worlds(file.Count(), file.RowsPerWorld())
+	if err != nil {
 		return err
 	}
+	stream := &rollout.Stream[*batch.Worlds]{Bodies: file.Bodies, Source: file, Lo: part.Lo, Hi: part.Hi}
 	o, err := q.rolloutOptions()
 	if err != nil {
 		return err
@@ -156,10 +157,9 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 		}
 		stream.Source, stream.Worlds = rollout.InMemory(job.Worlds), max(file.Count(), 1)
 	}
-	worlds := stream.Hi - stream.Lo
-	out := file.CreateRollout(f.out, &o, worlds, f.rows.meta())
+	out := file.CreateRollout(f.out, &o, part)
 	defer out.Abort()
-	bar := e.progress("rollout", int64(worlds*max(file.RowsPerWorld(), 1)))
+	bar := e.progress("rollout", int64(part.Len()*max(file.RowsPerWorld(), 1)))
 	defer bar.done()
 	results := 0
 	rep, err := rollout.RunStream(ctx, h.Dispatcher(), stream, o, f.runOptions(q.backend, bar),

@@ -79,7 +79,7 @@ func TestRowsOfWorlds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if meta["rows"] != "4:10" || meta["worlds"] != "3" || !slices.Equal(part.Status(), whole.Status()[4:10]) {
+	if meta["rows"] != "4:10" || meta["worlds"] != "2:5" || !slices.Equal(part.Status(), whole.Status()[4:10]) {
 		t.Errorf("%v, statuses %v, want %v", meta, part.Status(), whole.Status()[4:10])
 	}
 	answer("--rows", "3:10").want(t, exitBadInput).says(t, "multiples")
@@ -116,7 +116,7 @@ func TestRowsOfSweeps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if meta["rows"] != "1:3" || !slices.Equal(part.Lower, whole.Lower[1:3]) ||
+	if meta["rows"] != "1:3" || meta["worlds"] != "1:3" || !slices.Equal(part.Lower, whole.Lower[1:3]) ||
 		!slices.Equal(part.State, whole.State[1:3]) {
 		t.Errorf("%v, lower bounds %v, want %v", meta, part.Lower, whole.Lower[1:3])
 	}

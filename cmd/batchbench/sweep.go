@@ -115,19 +115,19 @@ func runSweep(ctx context.Context, e *env, f *answerFlags, b *backendFlags, q *s
 		return err
 	}
 	defer file.Close()
-	stream := &rollout.Stream[*batch.Motions]{Bodies: bodies, Source: file}
-	if stream.Lo, stream.Hi, err = f.rows.worlds(file.Count(), file.RowsPerWorld()); err != nil {
+	part, err := f.rows.worlds(file.Count(), file.RowsPerWorld())
+	if err != nil {
 		return err
 	}
+	stream := &rollout.Stream[*batch.Motions]{Bodies: bodies, Source: file, Lo: part.Lo, Hi: part.Hi}
 	o := q.options
 	o.Workers = b.workers
-	worlds := stream.Hi - stream.Lo
-	out, err := score.CreateSweep(f.out, file, o.Tolerance, o.TimeTolerance, worlds, f.rows.meta())
+	out, err := score.CreateSweep(f.out, file, o.Tolerance, o.TimeTolerance, part)
 	if err != nil {
 		return err
 	}
 	defer out.Abort()
-	bar := e.progress("sweep", int64(worlds)*int64(file.RowsPerWorld()))
+	bar := e.progress("sweep", int64(part.Len())*int64(file.RowsPerWorld()))
 	defer bar.done()
 	rep, err := rollout.SweepStream(ctx, h.Dispatcher(), stream, o, f.runOptions(b.backend, bar), out.Write)
 	if err != nil {

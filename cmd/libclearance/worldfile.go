@@ -231,7 +231,7 @@ func clearance_rollout_file(handle C.clearance_engine, query *C.clearance_query,
 				return dispatch.Report{}, err
 			}
 			stream := &rollout.Stream[*batch.Worlds]{Bodies: file.Bodies, Source: file, Lo: part.Lo, Hi: part.Hi}
-			results := file.CreateRolloutOf(to, &options, part)
+			results := file.CreateRollout(to, &options, part)
 			defer results.Abort()
 			rep, err := rollout.RunStream(ctx, h.Dispatcher(), stream, options, run, results.Write)
 			if err == nil { // after an interrupt there is no file
@@ -275,8 +275,7 @@ func clearance_sweep_file(handle C.clearance_engine, options *C.clearance_motion
 				return dispatch.Report{}, err
 			}
 			stream := &rollout.Stream[*batch.Motions]{Bodies: bodies, Source: file, Lo: part.Lo, Hi: part.Hi}
-			results, err := score.CreateSweep(to, file, o.Tolerance, o.TimeTolerance, part.Len(),
-				part.Meta(file.RowsPerWorld()))
+			results, err := score.CreateSweep(to, file, o.Tolerance, o.TimeTolerance, part)
 			if err != nil {
 				return dispatch.Report{}, err
 			}

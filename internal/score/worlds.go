@@ -54,47 +54,41 @@ func (s *WorldSource) Worlds(lo, hi int) (*batch.Worlds, error) {
 // WorldsOf returns the worlds [lo, hi) of a file of n, or an error if it does not have them. hi may be [ToEnd].
 func WorldsOf(lo, hi, n int) (Rows, error) { return rangeOf("worlds", lo, hi, n, "worlds") }
 
-// Meta is what results of worlds with so many pairs each state of the rows that they are of. With all pairs, whose
-// number is given as 0, a world has one row, its least. Results of all worlds state nothing.
+// Meta is what results of worlds with so many pairs each state of the worlds and rows that they are of. All pairs,
+// whose number is given as 0, have no numbers of rows. Results of all worlds state nothing.
 func (r Rows) Meta(pairs int) map[string]string {
-	if r.all() {
+	switch {
+	case r.all():
 		return nil
+	case pairs == 0:
+		return map[string]string{dataset.MetaWorlds: r.text(1)}
 	}
-	return map[string]string{MetaRows: r.text(max(pairs, 1))}
+	return map[string]string{MetaRows: r.text(pairs), dataset.MetaWorlds: r.text(1)}
 }
 
-// CreateRolloutOf begins a file of results of a range of worlds of a source. Rows of all pairs, which no range of rows
-// describes, have the numbers of their worlds in the file.
-func (s *WorldSource) CreateRolloutOf(path string, o *batch.RolloutOptions, r Rows) *dataset.RolloutWriter {
-	if s.RowsPerWorld() > 0 || o.Reduce == batch.ReduceWorld {
-		return s.CreateRollout(path, o, r.Len(), r.Meta(s.RowsPerWorld()))
+// CreateRollout begins a file of results of a range of worlds of a source, with the options as metadata. Rows of all
+// pairs have the numbers of their worlds in the file.
+func (s *WorldSource) CreateRollout(path string, o *batch.RolloutOptions, r Rows) *dataset.RolloutWriter {
+	rows := int64(r.Len()) * int64(s.RowsPerWorld())
+	switch {
+	case o.Reduce == batch.ReduceWorld:
+		rows = int64(r.Len())
+	case s.RowsPerWorld() == 0:
+		rows = dataset.UnknownRows
 	}
-	w := s.CreateRollout(path, o, r.Len(), nil)
+	meta := map[string]string{MetaMethod: o.Method.String(), MetaTolerance: number(o.Tolerance)}
+	maps.Copy(meta, r.Meta(s.RowsPerWorld()))
+	w := dataset.CreateRolloutResults(path, o, r.Len(), rows, meta)
 	w.From(r.Lo)
 	return w
 }
 
-// CreateRollout begins a file of results of some worlds of a source, with the options and further entries as metadata.
-func (s *WorldSource) CreateRollout(path string, o *batch.RolloutOptions, worlds int, meta map[string]string,
-) *dataset.RolloutWriter {
-	rows := int64(worlds) * int64(s.RowsPerWorld())
-	switch {
-	case o.Reduce == batch.ReduceWorld:
-		rows = int64(worlds)
-	case s.RowsPerWorld() == 0:
-		rows = dataset.UnknownRows
-	}
-	entries := map[string]string{MetaMethod: o.Method.String(), MetaTolerance: number(o.Tolerance)}
-	maps.Copy(entries, meta)
-	return dataset.CreateRolloutResults(path, o, worlds, rows, entries)
-}
-
-// CreateSweep begins a file of results of some worlds of motions, with both tolerances and further entries as metadata.
-func CreateSweep(path string, from *dataset.WorldReader[*batch.Motions], tolerance, timeTolerance float64, worlds int,
-	meta map[string]string) (*dataset.SweepWriter, error) {
-	entries := map[string]string{MetaTolerance: number(tolerance), "time_tolerance": number(timeTolerance)}
-	maps.Copy(entries, meta)
-	return dataset.CreateSweepResults(path, worlds, from.WayPoints(), int64(worlds)*int64(from.RowsPerWorld()), entries)
+// CreateSweep begins a file of results of a range of worlds of motions, with both tolerances as metadata.
+func CreateSweep(path string, from *dataset.WorldReader[*batch.Motions], tolerance, timeTolerance float64, r Rows) (
+	*dataset.SweepWriter, error) {
+	meta := map[string]string{MetaTolerance: number(tolerance), "time_tolerance": number(timeTolerance)}
+	maps.Copy(meta, r.Meta(from.RowsPerWorld()))
+	return dataset.CreateSweepResults(path, r.Len(), from.WayPoints(), int64(r.Len())*int64(from.RowsPerWorld()), meta)
 }
 
 // number is a float as metadata have it.
