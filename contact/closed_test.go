@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"clearance/contact"
+	"clearance/contact/lanes"
 	"clearance/contact/scenes"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -165,6 +166,26 @@ func TestSpin(t *testing.T) {
 	s := solve(t, p, contact.Options{Tolerance: 1e-13})
 	radius := 0.1 * math.Sqrt2
 	near(t, "spin", s.Velocity[5], omega-mu*m*gravity*step*radius/p.Inertia[2], 1e-7)
+}
+
+// TestTargetsNotMetTogether: a cube hits the ground with four corners, and two opposite ones shall part with 4 nm/s,
+// which a rigid face does with all four. So the impulses of the other two vanish, and the two carry all. Each outer
+// step of Newton's method moves impulses from one pair to the other by the little that c is off, divided by ρ.
+func TestTargetsNotMetTogether(t *testing.T) {
+	const m, speed = 8.0, 4e-9
+	w := resting(m, 0.5, r3.Vec{Z: -1}, 0.3)
+	w.Contacts[0].Target, w.Contacts[3].Target = speed, speed
+	p := scenes.Pack([]scenes.World{w})
+	p.Compliance = nil
+	for _, variant := range append(lanes.Supported(), contact.Off) {
+		for _, model := range []contact.Model{contact.NCP, contact.CCP} {
+			s := solve(t, p, contact.Options{Model: model, Tolerance: 1e-9, SIMD: variant})
+			near(t, variant+" vertical", s.Velocity[2], speed, 2e-9)
+			for _, i := range []int{1, 2} { // within the tolerance of λc
+				near(t, variant+" free corner", s.Impulse[3*i+2], 0, 0.3*m)
+			}
+		}
+	}
 }
 
 // TestCubeStops: the energy of a cube that slides to a halt is ½m(v_0 − μgt)² at every step.

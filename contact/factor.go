@@ -29,6 +29,7 @@ func (s *worldSolver) newtonMemory() {
 	}
 	rows, bodies, blocks := len(s.rows), len(s.mass), len(n.bodies)
 	resize(&n.outer, rows)
+	resize(&n.slip, rows)
 	resize(&n.lambda, rows)
 	resize(&n.curvature, rows)
 	resize(&n.jacobians, rows)
@@ -38,7 +39,7 @@ func (s *worldSolver) newtonMemory() {
 	}
 	resize(&n.prox, rows)
 	resize(&n.shift, rows)
-	for _, t := range []*[]twist{&n.v, &n.start, &n.try, &n.measured, &n.gradient, &n.step} {
+	for _, t := range []*[]twist{&n.base, &n.v, &n.try, &n.measured, &n.gradient, &n.step} {
 		resize(t, bodies)
 	}
 	resize(&n.matrix, 36*blocks*blocks)

@@ -16,9 +16,11 @@ type newtonState struct {
 	jacobians        [][2][3][6]float64 // of both bodies of a contact, for the directions t1, t2 and n
 	prox             []float64          // P = ρh
 	shift            []float64          // Γ, frozen
-	v, start, try    []twist
+	base             []twist            // v_f + M⁻¹Jᵀλᵏ
+	slip             []r3.Vec           // Jv − c* of base
+	v, try           []twist            // relative to base
 	measured         []twist
-	gradient         []twist // M(v − v_f) − Jᵀλ(v)
+	gradient         []twist // M(v − v_f) − Jᵀλ(v) = M(v − base) − Jᵀ(λ(v) − λᵏ)
 	step             []twist
 	matrix           []float64 // [n,n], n = 6·blocks
 	pattern          []bool    // of its blocks, with those that elimination fills
@@ -45,13 +47,18 @@ const (
 // ‖M(v − v_f) − Jᵀλ‖ in the norm of M⁻¹. Where its line search fails, two outer steps of the CCP with Γ frozen
 // and a larger ρ follow. P only damps: at a fixed point λᵏ⁺¹ = λᵏ it cancels, so R = 0 is solved exactly.
 //
+// v is kept as a difference from base = v_f + M⁻¹Jᵀλᵏ, so that the rounding error of λ(v), that of Jv divided by P, is
+// relative to this difference. So P can be small, and an outer step long. Contacts that stick need that where no
+// velocity meets all of their targets, if only by the tolerance: each outer step adds −c/P to their impulses, an
+// internal force, until one of them opens.
+//
 // It starts from s.lambda, and leaves the impulses of the least residual in s.best.
 func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) {
 	n := &s.newton
 	s.newtonMemory()
 	copy(n.outer, s.lambda)
-	s.form(n.v, s.lambda)
-	rho, least := proxNCP, s.leastProx()
+	s.form(n.base, s.lambda)
+	rho, least := proxNCP, s.leastProx(tol)
 	if model == CCP {
 		rho = proxCCP
 	}
@@ -60,13 +67,13 @@ func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) {
 		convex := model == CCP || frozen > 0
 		for i := range s.rows {
 			r := &s.rows[i]
-			n.prox[i], n.shift[i] = rho*r.height, 0
+			n.prox[i], n.shift[i], n.slip[i] = rho*r.height, 0, r.velocity(n.base)
 			if convex && model == NCP {
-				c := r.slip(n.v, n.outer[i])
+				c := r.slip(n.base, n.outer[i])
 				n.shift[i] = r.mu * math.Sqrt(c.X*c.X+c.Y*c.Y)
 			}
 		}
-		copy(n.start, n.v)
+		clear(n.v)
 		used, ended, done := s.inner(model, convex, tol, limit)
 		if done {
 			return
@@ -76,7 +83,6 @@ func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) {
 		}
 		if !ended && !convex {
 			frozen, rho = 2, min(10*rho, proxMost)
-			copy(n.v, n.start)
 			continue
 		}
 		copy(n.outer, n.lambda)
@@ -84,6 +90,7 @@ func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) {
 		if done {
 			return
 		}
+		copy(n.base, n.measured)
 		switch {
 		case used > 8:
 			rho = min(3*rho, proxMost)
@@ -95,16 +102,17 @@ func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) {
 	}
 }
 
-// leastProx is the least ρ, below which rounding of the factorization outweighs the progress of an outer step.
-func (s *worldSolver) leastProx() float64 {
+// leastProx is the least ρ, below which rounding outweighs the progress of an outer step: that of the factorization,
+// and u/ρ of velocities of 1 m/s, which the force of a contact that slides has.
+func (s *worldSolver) leastProx(tol float64) float64 {
 	lo, hi := math.Inf(1), 0.0
 	for _, b := range s.newton.bodies {
 		lo, hi = min(lo, s.mass[b]), max(hi, s.mass[b])
 	}
-	return max(1e-10, min(1e-6, 1e-3*lo/hi))
+	return max(1e-10, min(1e-6, max(1e-7, 0x1p-53/tol), 1e-3*lo/hi))
 }
 
-// inner solves M(v − v_f) = Jᵀλ(v) from n.v. used counts its steps. ended is false if the line search failed.
+// inner solves M(v − v_f) = Jᵀλ(v) from base. used counts its steps. ended is false if the line search failed.
 // done: λ(v) is within the tolerance.
 func (s *worldSolver) inner(model Model, convex bool, tol float64, limit int) (used int, ended, done bool) {
 	n := &s.newton
@@ -172,16 +180,15 @@ func (s *worldSolver) forces(v []twist, convex bool) {
 	n := &s.newton
 	n.energy = 0
 	for _, b := range n.bodies {
-		d := twist{r3.Sub(v[b].lin, s.free[b].lin), r3.Sub(v[b].ang, s.free[b].ang)}
-		g := twist{r3.Scale(s.mass[b], d.lin), s.inertia[b].mul(d.ang)}
-		n.energy += (dotVec(g.lin, d.lin) + dotVec(g.ang, d.ang)) / 2
-		n.gradient[b] = g
+		base, free := &n.base[b], &s.free[b]
+		lin, ang := r3.Add(v[b].lin, r3.Sub(base.lin, free.lin)), r3.Add(v[b].ang, r3.Sub(base.ang, free.ang))
+		n.energy += (s.mass[b]*dotVec(lin, lin) + dotVec(ang, s.inertia[b].mul(ang))) / 2
+		n.gradient[b] = twist{r3.Scale(s.mass[b], v[b].lin), s.inertia[b].mul(v[b].ang)}
 	}
 	for i := range s.rows {
 		r := &s.rows[i]
-		c := r.velocity(v)
 		p := n.prox[i]
-		c = addScaled(c, -p, n.outer[i])
+		c := addScaled(r3.Add(n.slip[i], r.moving(v)), -p, n.outer[i])
 		c.Z += n.shift[i]
 		var l r3.Vec
 		if convex {
@@ -191,7 +198,7 @@ func (s *worldSolver) forces(v []twist, convex bool) {
 		}
 		n.lambda[i] = l
 		n.energy += ((p+r.rT)*(l.X*l.X+l.Y*l.Y) + (p+r.rN)*l.Z*l.Z) / 2
-		s.subtractForce(r, l)
+		s.subtractForce(r, r3.Sub(l, n.outer[i]))
 	}
 }
 

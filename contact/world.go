@@ -144,6 +144,13 @@ func (s *worldSolver) setHeights() {
 
 // velocity returns Jv − c* of a contact; compliance is added by the caller.
 func (r *row) velocity(v []twist) r3.Vec {
+	c := r.moving(v)
+	c.Z += r.bias
+	return c
+}
+
+// moving returns Jv of a contact.
+func (r *row) moving(v []twist) r3.Vec {
 	a, b := &v[r.a], &v[r.b]
 	wb, wa := crossVec(b.ang, r.rb), crossVec(a.ang, r.ra)
 	u := r3.Vec{
@@ -151,7 +158,7 @@ func (r *row) velocity(v []twist) r3.Vec {
 		Y: b.lin.Y + wb.Y - a.lin.Y - wa.Y,
 		Z: b.lin.Z + wb.Z - a.lin.Z - wa.Z,
 	}
-	return r3.Vec{X: dotVec(r.t1, u), Y: dotVec(r.t2, u), Z: dotVec(r.n, u) + r.bias}
+	return r3.Vec{X: dotVec(r.t1, u), Y: dotVec(r.t2, u), Z: dotVec(r.n, u)}
 }
 
 // slip returns c = Jv − c* + Rλ.

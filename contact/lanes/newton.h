@@ -10,7 +10,7 @@ typedef double four[4] __attribute__((aligned(32)));
 
 typedef struct {
     double mass, inverse_mass, inertia[6], inverse_inertia[6];
-    eight free, start, gradient, force, step, measured; // force = Jᵀλ
+    eight free, base, gradient, force, step; // base = v_free + M⁻¹Jᵀλᵏ
 } moving;
 
 typedef struct {
@@ -18,6 +18,7 @@ typedef struct {
     eight ja[3], jb[3]; // rows of J for t1, t2 and n
     four ta[6], tb[6];  // their transposes
     four fixed;         // c of bodies that do not move, less c*
+    four slip;          // c of base
     four outer, lambda, best;
     double friction, height, prox, shift;
     double h[3][3]; // -dλ/ds
@@ -28,7 +29,7 @@ typedef struct {
     int32_t n, bodies, stride; // contacts, moving bodies; of the matrix
     row *rows;
     moving *body;
-    eight *v, *trial, *right;
+    eight *v, *trial, *right; // v and trial are relative to base
     double *matrix;
     uint8_t *pattern;            // of the blocks of the matrix, with those that elimination fills
     double energy, square, best; // energy of the convex problem, that of free velocities, least residual
@@ -140,9 +141,8 @@ static void fill_pattern(world *w) {
                 for (int j = k + 1; j < n; j++) w->pattern[i * n + j] |= w->pattern[k * n + j];
 }
 
-// relative returns c of a contact.
-INLINE vd relative(const row *r, const eight *v) {
-    vd c = at(r->fixed);
+// relative returns c + Jv of a contact.
+INLINE vd relative(const row *r, vd c, const eight *v) {
     if (r->a >= 0)
         for (int k = 0; k < 6; k++) c += at(r->ta[k]) * v[r->a][k];
     if (r->b >= 0)
@@ -205,28 +205,33 @@ INLINE void add_force(world *w, const row *r, const four l) {
     }
 }
 
-// forces sets λ(v), its curvature, the gradient M(v - v_f) - Jᵀλ and the cost of the convex problem.
+// forces sets λ(v), its curvature, force = Jᵀ(λ - λᵏ), the gradient M(v - v_f) - Jᵀλ = M(v - base) - force and the
+// cost of the convex problem.
 static void forces(world *w, eight *v, int convex) {
     w->energy = 0;
     for (int b = 0; b < w->bodies; b++) {
         moving *m = &w->body[b];
         eight d;
-        for (int i = 0; i < 8; i++) d[i] = v[b][i] - m->free[i];
-        for (int i = 0; i < 3; i++) m->gradient[i] = m->mass * d[i];
-        multiply(m->gradient + 3, m->inertia, d + 3);
-        for (int i = 0; i < 6; i++) w->energy += 0.5 * m->gradient[i] * d[i];
+        double spun[3];
+        for (int i = 0; i < 8; i++) d[i] = v[b][i] + (m->base[i] - m->free[i]);
+        multiply(spun, m->inertia, d + 3);
+        for (int i = 0; i < 3; i++) w->energy += 0.5 * (m->mass * d[i] * d[i] + spun[i] * d[3 + i]);
+        for (int i = 0; i < 3; i++) m->gradient[i] = m->mass * v[b][i];
+        multiply(m->gradient + 3, m->inertia, v[b] + 3);
         memset(m->force, 0, sizeof m->force);
     }
     for (int i = 0; i < w->n; i++) {
         row *r = &w->rows[i];
         four s;
-        put(s, relative(r, v) - r->prox * at(r->outer));
+        put(s, relative(r, at(r->slip), v) - r->prox * at(r->outer));
         s[2] += r->shift;
         if (convex) cone_force(s, r->friction, r->prox, r->lambda, r->h);
         else disc_force(s, r->friction, r->prox, r->lambda, r->h);
         const double *l = r->lambda;
         w->energy += 0.5 * r->prox * (l[0] * l[0] + l[1] * l[1] + l[2] * l[2]);
-        add_force(w, r, l);
+        four change;
+        put(change, at(l) - at(r->outer));
+        add_force(w, r, change);
     }
     for (int b = 0; b < w->bodies; b++) add_to(w->body[b].gradient, -1, w->body[b].force);
 }
@@ -243,21 +248,22 @@ static double gradient_norm(world *w) {
 
 static double larger(double x, double y) { return x > y || x != x ? x : y; }
 
-// keep measures the impulses, whose force must be set, and keeps them if their residual is the least so far. It returns
-// the residual.
+// keep measures the impulses, λ or λᵏ, and keeps them if their residual is the least so far. It returns the residual.
+// force must be set, for λᵏ to Jᵀλᵏ. It leaves the velocities in trial.
 static double keep(world *w, int outer) {
     for (int b = 0; b < w->bodies; b++) {
         moving *m = &w->body[b];
         eight x;
         solve_mass(m, x, m->force);
-        for (int i = 0; i < 8; i++) w->trial[b][i] = m->free[i] + x[i];
+        const double *from = outer ? m->free : m->base;
+        for (int i = 0; i < 8; i++) w->trial[b][i] = from[i] + x[i];
     }
     double dual = 0, primal = 0, complementarity = 0, most = 1;
     for (int i = 0; i < w->n; i++) {
         row *r = &w->rows[i];
         const double *l = outer ? r->outer : r->lambda;
         four c;
-        put(c, relative(r, w->trial));
+        put(c, relative(r, at(r->fixed), w->trial));
         double mu = r->friction, slip = __builtin_sqrt(c[0] * c[0] + c[1] * c[1]),
                force = __builtin_sqrt(l[0] * l[0] + l[1] * l[1]), steep = __builtin_sqrt(1 + mu * mu);
         if (!w->o->convex) c[2] += mu * slip;
@@ -412,6 +418,16 @@ static int inner(world *w, int convex, int *used, int *ended) {
     }
 }
 
+// measure_outer sets base and slip to those of λᵏ and returns the residual.
+static double measure_outer(world *w) {
+    for (int b = 0; b < w->bodies; b++) memset(w->body[b].force, 0, sizeof(eight));
+    for (int i = 0; i < w->n; i++) add_force(w, &w->rows[i], w->rows[i].outer);
+    double e = keep(w, 1);
+    for (int b = 0; b < w->bodies; b++) memcpy(w->body[b].base, w->trial[b], sizeof(eight));
+    for (int i = 0; i < w->n; i++) put(w->rows[i].slip, relative(&w->rows[i], at(w->rows[i].fixed), w->trial));
+    return e;
+}
+
 static void newton(world *w) {
     int convex_model = w->o->convex, frozen = 0;
     double rho = convex_model ? prox_ccp : prox_ncp, last = __builtin_inf(), lo = __builtin_inf(), hi = 0;
@@ -420,35 +436,32 @@ static void newton(world *w) {
         if (m < lo) lo = m;
         if (m > hi) hi = m;
     }
-    double least = 1e-3 * lo / hi;
+    double least = 0x1p-53 / w->o->tolerance;
+    if (!(least > 1e-7)) least = 1e-7;
     if (!(least < 1e-6)) least = 1e-6;
+    if (1e-3 * lo / hi < least) least = 1e-3 * lo / hi;
     if (!(least > 1e-10)) least = 1e-10;
+    measure_outer(w);
     while (w->steps < w->o->steps) {
         int convex = convex_model || frozen > 0, used, ended;
         for (int i = 0; i < w->n; i++) {
             row *r = &w->rows[i];
             r->prox = rho * r->height, r->shift = 0;
             if (convex && !convex_model) {
-                four c;
-                put(c, relative(r, w->v));
+                const double *c = r->slip;
                 r->shift = r->friction * __builtin_sqrt(c[0] * c[0] + c[1] * c[1]);
             }
         }
-        for (int b = 0; b < w->bodies; b++) memcpy(w->body[b].start, w->v[b], sizeof(eight));
+        memset(w->v, 0, sizeof(eight) * w->bodies);
         if (inner(w, convex, &used, &ended)) return;
         if (used == 0) w->steps++; // so that the loop ends
         if (!ended && !convex) {
             frozen = 2;
             rho = 10 * rho < prox_most ? 10 * rho : prox_most;
-            for (int b = 0; b < w->bodies; b++) memcpy(w->v[b], w->body[b].start, sizeof(eight));
             continue;
         }
-        for (int b = 0; b < w->bodies; b++) memset(w->body[b].force, 0, sizeof(eight));
-        for (int i = 0; i < w->n; i++) {
-            memcpy(w->rows[i].outer, w->rows[i].lambda, sizeof(four));
-            add_force(w, &w->rows[i], w->rows[i].outer);
-        }
-        double e = keep(w, 1);
+        for (int i = 0; i < w->n; i++) memcpy(w->rows[i].outer, w->rows[i].lambda, sizeof(four));
+        double e = measure_outer(w);
         if (e <= w->o->tolerance) return;
         if (used > 8) rho = 3 * rho < prox_most ? 3 * rho : prox_most;
         else if (e > last / 5 && frozen == 0) rho = 0.3 * rho > least ? 0.3 * rho : least;
@@ -511,12 +524,9 @@ LANES_NEWTON(NEWTON) {
         r->b = side(r, b, b < 0 ? -1 : index[b], arm_b + 3 * i, frame + 9 * i, velocity, 1);
         for (int k = 0; k < 3; k++) r->outer[k] = r->best[k] = impulse[3 * i + k];
         r->outer[3] = r->best[3] = r->lambda[3] = 0;
-        add_force(&w, r, r->outer);
     }
     heights(&w);
     fill_pattern(&w);
-    keep(&w, 1);
-    for (int b = 0; b < w.bodies; b++) memcpy(w.v[b], w.trial[b], sizeof(eight));
     newton(&w);
     for (int i = 0; i < n; i++)
         for (int k = 0; k < 3; k++) impulse[3 * i + k] = w.rows[i].best[k];
