@@ -94,7 +94,8 @@ type ColumnInfo struct {
 	// Only lists the queries that have the column; empty: all.
 	Only []Query
 
-	// Derived says that the column is computed from the answers after they are final. Back ends do not see it.
+	// Derived says that the column is computed from the answers after they are final, by back ends only where they
+	// say so.
 	Derived bool
 
 	// from is where an [Answer] holds the values of a column of reals, Width numbers. The other columns, and the

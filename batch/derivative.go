@@ -113,6 +113,9 @@ const (
 	SmoothnessCount
 )
 
+// NotDerived is the code of rows of a call in progress whose derivatives are not computed yet. No results have it.
+const NotDerived Smoothness = 0xff
+
 var smoothnessNames = [SmoothnessCount]string{
 	"none", "smooth", "unique features", "not unique", "near singular", "smoothed",
 }

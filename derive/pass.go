@@ -145,7 +145,12 @@ type rows struct {
 
 	cutOff    float64
 	hasCutOff bool
+
+	partial bool // the derivatives of rows that are marked as omitted are there
 }
+
+// done reports whether the derivatives of row i are there.
+func (r *rows) done(i int) bool { return r.partial && r.answers.Marks[i] == batch.Omitted }
 
 func newRows(job *batch.Job, first int, answers *batch.Results) *rows {
 	r := &rows{job: job, first: first, answers: answers}
@@ -184,6 +189,9 @@ func (p *Pass) derivatives(ctx context.Context, r *rows, call *lanes.Call, store
 		solver = Reference
 	}
 	one := func(w *worker, i int) {
+		if r.done(i) {
+			return
+		}
 		w.read(r, i)
 		if number := p.FirstRow + uint64(i); p.Mode == Zeroth && w.r.Answered {
 			w.d = w.w.ZerothOrder(&w.r, &p.Options, number, solver(&w.r))
@@ -268,4 +276,32 @@ func (d *Differentiator) Differentiate(ctx context.Context, job *batch.Job, lo, 
 		return err
 	}
 	return p.fill(ctx, r, out)
+}
+
+// Complete is Differentiate for the rows whose smoothness is [batch.NotDerived]; the others have their derivatives.
+func (d *Differentiator) Complete(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results) error {
+	smoothness := out.Column(batch.ColSmoothness).U8
+	marks := make(batch.Marks, out.N)
+	left := false
+	for i, s := range smoothness {
+		switch {
+		case Smoothness(s) != batch.NotDerived:
+			marks[i] = batch.Omitted
+		case out.Marks == nil || out.Marks[i] == batch.Answered:
+			marks[i] = batch.Answered
+		}
+		left = left || marks[i] != batch.Omitted
+	}
+	if !left {
+		return nil
+	}
+	answers := *out
+	answers.Marks = marks
+	p := Pass{Options: job.Options.Derivative, FirstRow: uint64(number), Workers: d.Workers}
+	r := newRows(job, lo, &answers)
+	r.valid, r.partial = true, true
+	if err := p.check(r); err != nil {
+		return err
+	}
+	return p.derivatives(ctx, r, &lanes.Call{Out: out}, func(i int, d *Derivative) { put(out, i, d) })
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,10 +25,41 @@ func queried(t *testing.T) (*batch.Library, *batch.Pairs) {
 	return job.Library, job.Input.(*batch.Pairs)
 }
 
-func newDispatcher() *dispatch.Dispatcher {
-	d := dispatch.New(cpu.NewReference())
+func newDispatcher() *dispatch.Dispatcher { return dispatcherOf(cpu.NewReference()) }
+
+func dispatcherOf(b dispatch.Backend) *dispatch.Dispatcher {
+	d := dispatch.New(b)
 	d.SetDifferentiator(&Differentiator{})
 	return d
+}
+
+// partly is a back end that computes the derivatives of every third row, and leaves numbers in those of others.
+type partly struct{ dispatch.Backend }
+
+func (partly) Derives(o *batch.Options, columns batch.Columns) bool {
+	return (o.Derivative.Mode == Exact || o.Derivative.Mode == Gumbel) && columns != batch.ColDDistance
+}
+
+func (b partly) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error {
+	answers := *out
+	answers.Drop(batch.DerivedColumns)
+	if err := b.Backend.Run(ctx, job, lo, hi, &answers); err != nil {
+		return err
+	}
+	smoothness := slices.Clone(out.Column(batch.ColSmoothness).U8)
+	if err := new(Differentiator).Differentiate(ctx, job, lo, lo, out); err != nil {
+		return err
+	}
+	for i, s := range smoothness {
+		if (lo+i)%3 == 0 {
+			continue
+		}
+		out.Column(batch.ColSmoothness).U8[i] = s
+		for _, c := range (out.Columns & batch.DerivedColumns &^ batch.ColSmoothness).Each() {
+			out.Column(c).Set(c.Info().Width*i, 17)
+		}
+	}
+	return nil
 }
 
 // sink collects the results of a stream.
@@ -41,12 +73,16 @@ func (s *sink) Write(r *batch.Results) error {
 }
 
 // TestQuery: the columns of a query are those of a pass over its answers, whatever the chunks, in a call, a stream and
-// a held batch, in every mode; rows without an answer have zeros.
+// a held batch, in every mode; rows without an answer have zeros. A back end may compute the derivatives of some rows.
 func TestQuery(t *testing.T) {
+	t.Run("none by the back end", func(t *testing.T) { testQuery(t, newDispatcher()) })
+	t.Run("some by the back end", func(t *testing.T) { testQuery(t, dispatcherOf(partly{cpu.NewReference()})) })
+}
+
+func testQuery(t *testing.T, d *dispatch.Dispatcher) {
 	lib, pairs := queried(t)
 	n := pairs.Len()
 	ctx := context.Background()
-	d := newDispatcher()
 	defer d.Close()
 	for _, c := range []struct {
 		o    batch.Derivative
@@ -153,6 +189,10 @@ func (f failing) Differentiate(_ context.Context, _ *batch.Job, _, _ int, out *b
 		panic("no memory")
 	}
 	return errors.New("no memory")
+}
+
+func (f failing) Complete(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results) error {
+	return f.Differentiate(ctx, job, lo, number, out)
 }
 
 // TestQueryFails: the error of a differentiator is that of the call, which leaves no derivatives.

@@ -69,6 +69,14 @@ type Reducer interface {
 		kernel time.Duration, err error)
 }
 
+// Deriving is implemented by back ends that compute derivatives of rows that they answer.
+type Deriving interface {
+	// Derives reports whether Run also fills the columns of derivatives among the columns of a call with the options
+	// o. out then has them, with a smoothness for each row, batch.NotDerived before Run; rows that keep it are left to
+	// the [Differentiator]. The derivatives of a row, and whether they are left, depend on that row alone.
+	Derives(o *batch.Options, columns batch.Columns) bool
+}
+
 // Counting is implemented by back ends whose workers count the rows that they answer, while their columns are in the
 // cache. The dispatcher counts the rows of the others, and those of calls that end early.
 type Counting interface {

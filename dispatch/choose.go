@@ -29,6 +29,7 @@ type Choice struct {
 
 	declined []Backend      // answer rows that one of Share or Spare declines, best first
 	derive   Differentiator // of calls with columns of derivatives, else nil
+	deriving bool           // some of the back ends compute them as well
 }
 
 // Name returns the names of the back ends that share the rows, joined by "+".
@@ -70,6 +71,7 @@ func (d *Dispatcher) Choose(backend string, o *batch.Options, rows int) (*Choice
 	c, err := d.choose(backend, &primary, rows)
 	if c != nil {
 		c.derive = derive
+		c.deriving = c.derivesWith(o, &primary)
 	}
 	return c, err
 }

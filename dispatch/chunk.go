@@ -22,6 +22,8 @@ type chunk struct {
 	part   *part          // if the call is a stream
 	whole  *batch.Results // out with the columns of derivatives, nil in calls without
 
+	deriving bool // back ends may compute derivatives; whole then has the column of smoothness
+
 	views      [3]batch.Results // memory of out, of a part of scratch and of whole
 	scratch    *batch.Results   // columns that the caller did not request
 	marks      batch.Marks      // of out, if the job has none of its own
@@ -64,6 +66,9 @@ func (c *chunk) reset() {
 	c.tally.Reset()
 	c.count.Reset()
 	c.out.Marks.Set(0, c.out.N, batch.Unanswered)
+	if c.deriving {
+		batch.Marks(c.whole.Column(batch.ColSmoothness).U8).Set(0, c.whole.N, uint8(batch.NotDerived))
+	}
 }
 
 // view sets the answers of a chunk to its rows of the results, with scratch columns for
@@ -78,7 +83,12 @@ func (r *runner) view(c *chunk) {
 		c.marks = r.takeMarks(n)
 		out.Marks = c.marks
 	}
-	if missing := (c.job.Options.Counted() | c.job.Options.EffectiveColumns()) &^ out.Columns; missing != 0 {
+	c.deriving = r.pool.deriving
+	needed := c.job.Options.Counted() | c.job.Options.EffectiveColumns()
+	if c.deriving {
+		needed |= batch.ColSmoothness
+	}
+	if missing := needed &^ out.Columns; missing != 0 {
 		c.scratch = r.takeScratch(n, &batch.Options{Precision: out.Precision, Columns: missing})
 		s := &c.views[1]
 		c.scratch.SliceTo(s, 0, n)
@@ -135,7 +145,11 @@ func (r *runner) compute(ctx context.Context, m *member, c *chunk) error {
 		return err
 	}
 	start := time.Now()
-	kernel, err := guard(ctx, m.Backend, c.job, c.lo, c.hi, c.out, &c.tally, &c.count)
+	out := c.out
+	if c.deriving && derives(m.Backend, &c.job.Options, c.whole.Columns) {
+		out = c.whole
+	}
+	kernel, err := guard(ctx, m.Backend, c.job, c.lo, c.hi, out, &c.tally, &c.count)
 	if err != nil {
 		return err
 	}

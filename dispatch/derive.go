@@ -3,13 +3,14 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"clearance/batch"
 )
 
-// A Differentiator computes the columns of derivatives ([batch.DerivedColumns]) from answers that are final. Back ends
-// do not know of them: the dispatcher calls it for each chunk, after declined rows are answered and before the chunk
-// is settled.
+// A Differentiator computes the columns of derivatives ([batch.DerivedColumns]) from answers that are final. The
+// dispatcher calls it for each chunk, after declined rows are answered and before the chunk is settled, for the rows
+// whose derivatives no back end has computed ([Deriving]).
 type Differentiator interface {
 	// Needs returns the columns of answers from which derivatives follow.
 	Needs() batch.Columns
@@ -18,6 +19,9 @@ type Differentiator interface {
 	// ignores job.Results, and rows that out.Marks do not say are answered get those of a failure. number is that of
 	// row lo in the call. The derivatives of a row depend on that row alone.
 	Differentiate(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results) error
+
+	// Complete is Differentiate for the rows of out whose smoothness is batch.NotDerived.
+	Complete(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results) error
 }
 
 // SetDifferentiator sets what computes derivatives, before the first call. Without it queries for them are refused.
@@ -45,10 +49,27 @@ func primaryOf(p Differentiator, o *batch.Options) batch.Options {
 	return o.Primary(p.Needs())
 }
 
+// derivesWith reports whether a back end of the choice computes derivatives in a call with these options, of which
+// primary are what it sees.
+func (c *Choice) derivesWith(o, primary *batch.Options) bool {
+	return c.derive != nil && slices.ContainsFunc(c.all(), func(b Backend) bool {
+		return derives(b, primary, o.EffectiveColumns())
+	})
+}
+
+func derives(b Backend, primary *batch.Options, columns batch.Columns) bool {
+	d, ok := As[Deriving](b)
+	return ok && d.Derives(primary, columns&batch.DerivedColumns)
+}
+
 // differentiate fills the derivatives of a chunk. A panic is an error.
 func differentiate(ctx context.Context, p Differentiator, c *chunk) (err error) {
 	defer recovered("differentiator", &err)
-	err = p.Differentiate(ctx, c.job, c.lo, c.base+c.lo, c.whole)
+	take := p.Differentiate
+	if c.deriving {
+		take = p.Complete
+	}
+	err = take(ctx, c.job, c.lo, c.base+c.lo, c.whole)
 	if err != nil && !ended(ctx, err) {
 		err = fmt.Errorf("dispatch: derivatives of rows [%d, %d): %w", c.base+c.lo, c.base+c.hi, err)
 	}

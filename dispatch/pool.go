@@ -36,11 +36,12 @@ type pool struct {
 	declined []*member // those that answer declined rows, best first
 	last     error     // of the member that failed last
 	derive   Differentiator
+	deriving bool // some of the back ends compute derivatives
 }
 
 // newPool returns the back ends of a choice.
 func newPool(c *Choice) *pool {
-	p := &pool{share: len(c.Share), derive: c.derive}
+	p := &pool{share: len(c.Share), derive: c.derive, deriving: c.deriving}
 	for _, b := range c.all() {
 		p.all = append(p.all, &member{Backend: b})
 	}

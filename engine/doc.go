@@ -21,6 +21,10 @@
 // of the others, which reduce.comp copies to a buffer. Where that would save little, or many rows are returned beside
 // declined ones, the columns are read as in any call.
 //
+// Where the results have columns of derivatives that [Backend.Derives] accepts, derivatives.comp takes the answers
+// where they are, and its columns are read with them. Chunks are smaller then. Rows that it leaves keep the smoothness
+// batch.NotDerived, and package derive takes them from their answers.
+//
 // # Opening
 //
 // [Open] checks that the device adds, multiplies, divides and takes square roots as certificates require, of doubles

@@ -76,6 +76,7 @@ func (b *Backend) renew(o Options) {
 				s.flight.stream.Close()
 			}
 			free(s.blocks)
+			free(s.derive.blocks)
 			free(s.reduce.blocks)
 		}
 		b.workspaces <- new(workspace)

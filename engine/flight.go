@@ -20,14 +20,16 @@ type flight struct {
 	lo, n   int  // rows
 	layout  placement
 	columns *mirror
-	reduce  *reduction // nil: all rows are read
+	derive  *derivation // nil: there are no derivatives
+	reduce  *reduction  // nil: all rows are read
 	taker   taker
 	times   []time.Duration
 }
 
-// start hands a chunk to the device. With a reduction, not nil, only the rows that it needs are moved back.
+// start hands a chunk to the device. With a reduction, not nil, only the rows that it needs are moved back; with a
+// derivation, not nil, the derivatives of the answers as well.
 func (f *flight) start(b *Backend, lib *library, c *chain, q layout.QueryRecord, l placement, in *inputs, w *work,
-	red *reduction, lo int) error {
+	der *derivation, red *reduction, lo int) error {
 	if err := f.open(b); err != nil {
 		return err
 	}
@@ -35,7 +37,7 @@ func (f *flight) start(b *Backend, lib *library, c *chain, q layout.QueryRecord,
 	if err != nil {
 		return err
 	}
-	f.lo, f.n, f.layout, f.columns, f.reduce = lo, l.n, l, &w.columns, red
+	f.lo, f.n, f.layout, f.columns, f.derive, f.reduce = lo, l.n, l, &w.columns, der, red
 	l.putIn(&q)
 	q.DepthRows = uint32(scratch.invocations)
 	in.putIn(&q)
@@ -46,6 +48,9 @@ func (f *flight) start(b *Backend, lib *library, c *chain, q layout.QueryRecord,
 	if red != nil {
 		r.reduction, r.reduced, r.down = red.record, [2]vk.Buffer{red.bounds.device, red.out.device}, red.moved
 	}
+	if der != nil {
+		r.derivative, r.derived = der.record, der.out.device
+	}
 	if !b.direct {
 		r.fresh = [4]uint64{in.poses.fresh, in.templates.fresh, in.order.fresh, in.warm.fresh}
 		if red != nil {
@@ -54,7 +59,7 @@ func (f *flight) start(b *Backend, lib *library, c *chain, q layout.QueryRecord,
 	}
 	if r != f.recorded {
 		f.recorded = recording{}
-		if err := f.record(b, &r, &memory{lib, in, w, scratch, red}); err != nil {
+		if err := f.record(b, &r, &memory{lib, in, w, scratch, der, red}); err != nil {
 			return err
 		}
 		f.recorded = r
@@ -120,6 +125,12 @@ func (f *flight) collect(ctx context.Context, b *Backend, out *batch.Results, ba
 			return 0, err
 		}
 		if sum, err = f.taker.take(&f.layout, f.columns.host.Bytes(), out, base); err != nil {
+			return 0, err
+		}
+	}
+	if f.derive != nil {
+		bytes += f.derive.bytes
+		if sum.derived, err = f.derive.take(out, base); err != nil {
 			return 0, err
 		}
 	}

@@ -34,6 +34,7 @@ type Held struct {
 	chunks  []heldChunk
 	flights []flight
 	work    [2]work
+	derive  [2]derivation
 	packer  packer
 	blocks  []*vk.Block
 	warm    bool // there is room for directions
@@ -302,7 +303,15 @@ func (h *Held) start(ctx context.Context, k int, chain *chain, q *layout.QueryRe
 		}
 	}
 	f := &h.flights[k%len(h.flights)]
-	return f.start(h.b, h.library, chain, *q, placementOf(out, c.n), &c.inputs, &h.work[k%2], nil, c.lo)
+	l := placementOf(out, c.n)
+	var der *derivation
+	if h.b.derives(o, out) {
+		var err error
+		if der, err = h.derive[k%2].of(h.b, q, h.library, &l, out); err != nil {
+			return err
+		}
+	}
+	return f.start(h.b, h.library, chain, *q, l, &c.inputs, &h.work[k%2], der, nil, c.lo)
 }
 
 // check reports a question that makes no sense, as [batch.Job.Check] does.
@@ -368,6 +377,9 @@ func (h *Held) free() error {
 		}
 	}
 	free(h.blocks)
+	for i := range h.derive {
+		free(h.derive[i].blocks)
+	}
 	h.b.libraries.release(h.library)
 	return first
 }

@@ -73,6 +73,10 @@ var passes = [...]pass{
 	{name: "growth_certify-all", when: growthDistance | inOnePhase,
 		in: "Shapes64 Vertices64 Cells Poses Indices Searches Continued Counts", out: "Columns"},
 
+	// Any query with derivatives.
+	{name: "derivatives", when: differentiated, rows: derivedRows,
+		in: "Shapes64 Vertices64 Poses Indices Columns Cells", out: "Derived"},
+
 	// Any query with a reduction.
 	{name: "reduce", when: reduced, rows: portions,
 		in: "Columns Bounds", out: "Reduced"},
@@ -84,8 +88,9 @@ type condition uint
 const (
 	signedDistance condition = 1 << iota // the query is for a signed distance, or for its sign
 	growthDistance
-	forDepth // it is for penetration depths
-	reduced  // the reduction alone
+	forDepth       // it is for penetration depths
+	differentiated // derivatives alone
+	reduced        // the reduction alone
 
 	withBoxes   // the library has boxes
 	withHulls   // it has polytopes by vertices, see kinds.polytopes
@@ -102,9 +107,10 @@ const (
 type rows uint8
 
 const (
-	allRows  rows = iota
-	depths        // the records of layout.ListDepths, by as many at a time as there is scratch memory for
-	portions      // of a reduction
+	allRows     rows = iota
+	depths           // the records of layout.ListDepths, by as many at a time as there is scratch memory for
+	derivedRows      // all, of a DerivativeRecord
+	portions         // of a reduction
 	firstList
 )
 

@@ -13,7 +13,7 @@ import (
 // TestPasses: every row of the table names the buffers of its shader, reads and writes them as the shader declares, has
 // memory for each, and values for its specialisation constants; and every shader of answers has a row.
 func TestPasses(t *testing.T) {
-	m := memory{new(library), new(inputs), new(work), new(scratch), new(reduction)}
+	m := memory{new(library), new(inputs), new(work), new(scratch), new(derivation), new(reduction)}
 	taken, names := map[string]bool{}, map[string]bool{}
 	for i := range passes {
 		p := &passes[i]
@@ -44,7 +44,7 @@ func TestPasses(t *testing.T) {
 		for _, c := range s.Constants {
 			new(question).constant(p, c.Name)
 		}
-		double := p.when&(hasDouble|provedInDouble|growthDistance|reduced) != 0
+		double := p.when&(hasDouble|provedInDouble|growthDistance|differentiated|reduced) != 0
 		if s.Float64 && !double {
 			t.Errorf("%s needs double precision, and devices without it take the pass", p.name)
 		}

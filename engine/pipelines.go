@@ -108,6 +108,11 @@ func (p *pipelines) forQuery(o *batch.Options, lib *library) (*chain, error) {
 // forReduction returns the pass that reduces answers.
 func (p *pipelines) forReduction() (*chain, error) { return p.chain(question{holds: reduced}) }
 
+// forDerivatives returns the pass that differentiates answers of pairs of these kinds.
+func (p *pipelines) forDerivatives(have kinds) (*chain, error) {
+	return p.chain(question{holds: differentiated, have: have})
+}
+
 // chain returns the passes for a question.
 func (p *pipelines) chain(q question) (*chain, error) {
 	p.mu.Lock()
@@ -150,7 +155,10 @@ func (p *pipelines) compile(pass int, q *question) (step, error) {
 		return s, nil
 	}
 	pushed := unsafe.Sizeof(layout.QueryRecord{})
-	if row.rows == portions {
+	switch row.rows {
+	case derivedRows:
+		pushed = unsafe.Sizeof(layout.DerivativeRecord{})
+	case portions:
 		pushed = unsafe.Sizeof(layout.ReductionRecord{})
 	}
 	var err error
@@ -190,7 +198,8 @@ func (p *pipelines) warm(m batch.Method, have kinds) error {
 }
 
 // Warm compiles the shaders of all queries and methods for libraries with the same kinds of shapes as these, so that no
-// later call waits for the compiler, and saves them, see [Options.CacheDir].
+// later call waits for the compiler, and saves them, see [Options.CacheDir]. That of derivatives is compiled with the
+// first call that needs it.
 func (b *Backend) Warm(ctx context.Context, libraries ...*batch.Library) error {
 	if err := b.enter(); err != nil {
 		return err

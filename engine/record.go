@@ -20,6 +20,9 @@ type recording struct {
 	reduction layout.ReductionRecord
 	reduced   [2]vk.Buffer // its input and output
 	bounds    uint64       // bytes of its input to move to the device
+
+	derivative layout.DerivativeRecord
+	derived    vk.Buffer // its output
 }
 
 // Timestamps of a chunk: two before the passes, one after each, by its place in the table, and one at the end.
@@ -37,7 +40,8 @@ type memory struct {
 	in      *inputs
 	work    *work
 	scratch *scratch
-	reduce  *reduction // nil: there is none
+	derive  *derivation // nil: there is none
+	reduce  *reduction  // nil: there is none
 }
 
 // buffer returns a buffer by its name in the shaders. It panics if no memory has the name.
@@ -89,6 +93,8 @@ func (m *memory) buffer(name string) vk.Buffer {
 		return m.scratch.faces
 	case "Links":
 		return m.scratch.links
+	case "Derived":
+		return m.derive.out.device
 	case "Bounds":
 		return m.reduce.bounds.device
 	case "Reduced":
@@ -113,6 +119,9 @@ func (f *flight) record(b *Backend, r *recording, m *memory) error {
 	// A row that no shader writes must not look answered.
 	s.Fill(m.work.columns.device.Slice(r.status[0], r.status[1]), ^uint32(0))
 	m.work.clear(s, b.scratch.dispatches(f.n))
+	if m.derive != nil {
+		m.derive.fill(s)
+	}
 	if m.reduce != nil {
 		m.reduce.fill(s, r.bounds)
 	}
@@ -121,6 +130,9 @@ func (f *flight) record(b *Backend, r *recording, m *memory) error {
 	for i := range r.chain.steps {
 		f.recordPass(r, &r.chain.steps[i], m)
 	}
+	if m.derive != nil {
+		f.recordPass(r, &m.derive.chain.steps[0], m)
+	}
 	back := &m.work.columns
 	if m.reduce != nil {
 		f.recordPass(r, &m.reduce.chain.steps[0], m)
@@ -128,6 +140,9 @@ func (f *flight) record(b *Backend, r *recording, m *memory) error {
 	}
 	if !b.direct {
 		s.Copy(back.host.Slice(0, r.down), back.device.Slice(0, r.down))
+		if d := m.derive; d != nil {
+			s.Copy(d.out.host.Slice(0, d.bytes), d.out.device.Slice(0, d.bytes))
+		}
 	}
 	f.stamp(stampEnd)
 	return nil
@@ -145,6 +160,9 @@ func (f *flight) recordPass(r *recording, step *step, m *memory) {
 	switch {
 	case p.rows == depths:
 		f.dispatchDepths(r, p, m)
+	case p.rows == derivedRows:
+		s.Push(bytesOf([]layout.DerivativeRecord{r.derivative}))
+		f.dispatch(r.derivative.Rows)
 	case p.rows == portions:
 		s.Push(bytesOf([]layout.ReductionRecord{r.reduction}))
 		f.dispatch(r.reduction.Portions)

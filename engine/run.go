@@ -44,8 +44,12 @@ func (b *Backend) RunReduced(ctx context.Context, job *batch.Job, lo, hi int, ou
 	number := b.stats.call()
 	c := call{
 		b: b, ctx: ctx, job: job, lo: lo, out: out, tally: tally, query: queryOf(&job.Options), number: number,
-		worlds: asWorlds(job.Input, lo, hi, b.chunkRows),
+		chunkRows: b.chunkRows,
 	}
+	if c.derives = b.derives(&job.Options, out); c.derives {
+		c.chunkRows = b.derivedRows()
+	}
+	c.worlds = asWorlds(job.Input, lo, hi, c.chunkRows)
 	if c.library, err = b.libraries.of(ctx, job.Library); err != nil {
 		return 0, b.failed(err)
 	}
@@ -119,7 +123,9 @@ type call struct {
 	chain     *chain
 	library   *library
 	worlds    *batch.Worlds // the input, if it goes in that form
-	number    int64         // of the call
+	chunkRows int
+	derives   bool  // the columns of derivatives are filled
+	number    int64 // of the call
 	workspace *workspace
 	kernel    time.Duration
 }
@@ -135,7 +141,7 @@ func (c *call) run(hi int) error {
 		if err := c.collect(s); err != nil {
 			return err
 		}
-		n, room := cut(c.worlds, at, hi, c.b.chunkRows)
+		n, room := cut(c.worlds, at, hi, c.chunkRows)
 		if err := c.start(s, at, n, room); err != nil {
 			return err
 		}
@@ -176,7 +182,14 @@ func (c *call) start(s *slot, at, n, room int) error {
 			red = &s.reduce
 		}
 	}
-	return s.flight.start(c.b, c.library, c.chain, c.query, l, &s.inputs, &s.work, red, at)
+	var der *derivation
+	if c.derives {
+		var err error
+		if der, err = s.derive.of(c.b, &c.query, c.library, &l, c.out); err != nil {
+			return err
+		}
+	}
+	return s.flight.start(c.b, c.library, c.chain, c.query, l, &s.inputs, &s.work, der, red, at)
 }
 
 // collect waits for a chunk, if there is one in the slot, and takes down its answers.

@@ -10,6 +10,7 @@ type slot struct {
 	inputs inputs
 	work   work
 	packer packer
+	derive derivation
 	reduce reduction
 	flight flight
 	call   int64 // number of the call whose templates are in the inputs

@@ -27,6 +27,10 @@ type Stats struct {
 	// only proved the depth. Calls that want the status alone do not report it.
 	FoundInFloat32 int64
 
+	// Derived counts the rows whose derivatives the device computed, of calls with columns of derivatives; those of the
+	// other rows are left to the host.
+	Derived int64
+
 	// Declined counts the rows left to another back end, by reason.
 	Declined DeclinedRows
 
@@ -119,6 +123,7 @@ type tally struct {
 	refined        int64
 	depths         int64
 	foundInFloat32 int64
+	derived        int64
 	declined       [layout.DeclinedCount]int64
 }
 
@@ -127,6 +132,7 @@ func (t *tally) add(o tally) {
 	t.refined += o.refined
 	t.depths += o.depths
 	t.foundInFloat32 += o.foundInFloat32
+	t.derived += o.derived
 	for i, n := range o.declined {
 		t.declined[i] += n
 	}
@@ -180,6 +186,7 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	s.Refined += t.refined
 	s.Depths += t.depths
 	s.FoundInFloat32 += t.foundInFloat32
+	s.Derived += t.derived
 	s.Declined.Unknown += t.declined[0]
 	s.Declined.Kind += t.declined[layout.DeclinedKind]
 	s.Declined.Depth += t.declined[layout.DeclinedIntersecting]

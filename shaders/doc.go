@@ -35,6 +35,9 @@
 // double precision, writes the answer where one support plane suffices, and lists the other rows; growth_certify.comp
 // takes that list and continues the search.
 //
+// Where the caller wants derivatives, derivatives.comp takes the answers of all rows, as they are stored, and writes
+// columns of derivatives. It leaves rows to the host, see its first lines.
+//
 // Where the caller only wants some of the answers (batch.Reduction), reduce.comp copies them from the columns; one
 // invocation of it works on a portion of up to 512 rows.
 //
@@ -43,7 +46,8 @@
 // # Buffers and constants
 //
 // Every shader reads and writes storage buffers of set 0 and a QueryRecord of push constants, reduce.comp a
-// ReductionRecord. The records are those of layout.glsl, which is generated; tests compare the compiled code with them.
+// ReductionRecord, derivatives.comp a DerivativeRecord. The records are those of layout.glsl, which is generated; tests
+// compare the compiled code with them.
 // A buffer has one name in all shaders, that of its block, and its number is that of the declaration: package engine
 // reads both from the code ([Shader]). So it does with the specialisation constants:
 //

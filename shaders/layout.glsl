@@ -126,6 +126,19 @@ const uint COLUMN_POINT = 9u;
 const uint REAL_COLUMNS = 541u;
 const uint COLUMN_WIDTHS[10] = uint[](1u, 1u, 3u, 3u, 3u, 1u, 0u, 0u, 0u, 3u);
 
+// Columns of derivatives.
+const uint COLUMN_D_DISTANCE = 10u;
+const uint COLUMN_D_NORMAL = 11u;
+const uint COLUMN_D_WITNESS_A = 12u;
+const uint COLUMN_D_WITNESS_B = 13u;
+const uint COLUMN_CURVATURE = 14u;
+const uint COLUMN_SMOOTHNESS = 15u;
+const uint NO_DERIVATIVE = 0u;
+const uint SMOOTH_PAIR = 1u;
+const uint UNIQUE_FEATURES = 2u;
+const uint NOT_DERIVED = 255u;
+const uint DERIVED_WIDTHS[6] = uint[](12u, 36u, 36u, 36u, 6u, 1u);
+
 // How a double of a record is read: as it is, or as its words, the low one first.
 #ifdef DOUBLES_AS_WORDS
 #define STORED_DOUBLE uvec2
@@ -264,6 +277,16 @@ struct ReductionRecord {
     uint flags; // offset 12
     uint rows; // offset 16
     uint columns; // offset 20
+};
+
+// DerivativeRecord: what derivatives.comp is told; 28 bytes.
+struct DerivativeRecord {
+    uint rows; // offset 0
+    uint columns; // offset 4
+    uint flags; // offset 8
+    uint loop_limit; // offset 12
+    uint derived; // offset 16
+    uint cut_off[2]; // offset 20
 };
 
 #endif

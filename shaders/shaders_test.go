@@ -81,7 +81,10 @@ func TestLayout(t *testing.T) {
 				switch v.storage {
 				case storagePushConstant:
 					constants := "QueryRecord"
-					if s.Name == "reduce" {
+					switch s.Name {
+					case "derivatives":
+						constants = "DerivativeRecord"
+					case "reduce":
 						constants = "ReductionRecord"
 					}
 					for _, bad := range m.compare(block.members[0], records[constants]) {
@@ -123,7 +126,7 @@ func TestLayout(t *testing.T) {
 			}
 		})
 	}
-	if len(seen) != 13 {
+	if len(seen) != 14 {
 		t.Errorf("records in use: %v", slices.Sorted(maps.Keys(seen)))
 	}
 }

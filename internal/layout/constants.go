@@ -35,6 +35,7 @@ func Records() []Record {
 		{"DepthRecord", reflect.TypeFor[DepthRecord](), "a row that is left to depth.glsl"},
 		{"QueryRecord", reflect.TypeFor[QueryRecord](), "what is the same for all rows"},
 		{"ReductionRecord", reflect.TypeFor[ReductionRecord](), "what reduce.comp is told"},
+		{"DerivativeRecord", reflect.TypeFor[DerivativeRecord](), "what derivatives.comp is told"},
 	}
 }
 
@@ -64,7 +65,8 @@ func GLSLConstants() []ConstantGroup {
 		solvers[i] = Constant{solverName(s), uint32(i)}
 	}
 	solvers = append(solvers, Constant{"SOLVER_COUNT", uint32(len(Solvers))})
-	return append(constants(), ConstantGroup{Doc: "What ended a row.", Constants: solvers}, columnConstants())
+	return append(constants(), ConstantGroup{Doc: "What ended a row.", Constants: solvers}, columnConstants(),
+		derivedConstants())
 }
 
 // CConstants returns the codes and limits that kernels may read. Kernels store codes of

@@ -1,0 +1,348 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"clearance/batch"
+	"clearance/derive"
+	"clearance/dispatch"
+	"clearance/geom"
+	"clearance/internal/testkit"
+	"clearance/ref"
+	"clearance/tests/conformance"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// pairsAtGaps has pairs of every form with every form, the second one of every other pair with a margin, in random
+// poses with about the given signed distances.
+func pairsAtGaps(t *testing.T, gaps ...float64) (*batch.Library, *batch.Pairs) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(33, 5))
+	var shapes []geom.Shape
+	for _, f := range conformance.Forms() {
+		shapes = append(shapes, f.Shape(), geom.WithMargin(f.Shape(), 0.05))
+	}
+	var rows []batch.Row
+	for a := 0; a < len(shapes); a += 2 {
+		for b := (a / 2) % 2; b < len(shapes); b += 2 {
+			if shapes[a].Kind() == geom.KindHalfspace && shapes[b].Kind() == geom.KindHalfspace {
+				continue
+			}
+			for _, gap := range gaps {
+				row := batch.Row{ShapeA: int32(a), ShapeB: int32(b), PoseA: testkit.Pose(rng, 1),
+					PoseB: testkit.Pose(rng, 0)}
+				placeAtGap(rng, shapes[a], shapes[b], &row, gap)
+				rows = append(rows, row)
+			}
+		}
+	}
+	lib, err := batch.NewLibrary(shapes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs := batch.NewPairs(len(rows))
+	for i := range rows {
+		pairs.SetRow(i, &rows[i])
+	}
+	return lib, pairs
+}
+
+// placeAtGap moves B along the normal to about a signed distance.
+func placeAtGap(rng *rand.Rand, a, b geom.Shape, row *batch.Row, gap float64) {
+	out := testkit.Unit(rng)
+	switch geom.KindHalfspace {
+	case a.Kind():
+		m := row.PoseA.Matrix()
+		out = m.MulVec(r3.Vec{Z: 1})
+	case b.Kind():
+		m := row.PoseB.Matrix()
+		out = m.MulVec(r3.Vec{Z: -1})
+	}
+	row.PoseB.Position = r3.Add(row.PoseA.Position, r3.Scale(2, out))
+	for range 8 {
+		p := ref.NewPair(a, b, row.PoseA, row.PoseB)
+		r := ref.Solve(&p, ref.Options{}, &ref.Workspace{})
+		if math.Abs(r.Distance-gap) < 1e-3 {
+			break
+		}
+		row.PoseB.Position = r3.Add(row.PoseB.Position, r3.Scale(gap-r.Distance, p.DirToWorld(r.Normal)))
+	}
+}
+
+// derivedOf answers pairs on a device, with derivatives, and returns the job with the answers and the columns of
+// derivatives, whose rows that the device leaves to the host have the smoothness batch.NotDerived.
+func derivedOf(t *testing.T, b *Backend, lib *batch.Library, in batch.Input, o batch.Options) (*batch.Job,
+	*batch.Results) {
+	t.Helper()
+	o.Columns = derive.Needs | batch.ColGap
+	out := batch.NewResults(in.Len(), &batch.Options{Precision: o.Precision, Columns: o.Columns | batch.DerivedColumns})
+	out.Marks = make(batch.Marks, in.Len())
+	for i := range in.Len() {
+		out.Column(batch.ColSmoothness).U8[i] = uint8(batch.NotDerived)
+	}
+	job := &batch.Job{Library: lib, Input: in, Options: o}
+	if err := b.Run(t.Context(), job, 0, in.Len(), out); err != nil {
+		t.Fatal(err)
+	}
+	job.Results = out
+	return job, out
+}
+
+// TestDerivatives holds the derivatives of the device to those of package derive, on pairs of every form with every
+// form: the same smoothness, and numbers that agree to rounding where the system is conditioned. Rows that are left to
+// the host are those that have not all derivatives, and a few others.
+func TestDerivatives(t *testing.T) {
+	lib, pairs := pairsAtGaps(t, 0.5, 0.05, 1e-4, -0.02)
+	n := pairs.Len()
+	eachPath(t, func(t *testing.T, o Options) {
+		b := open(t, o)
+		for _, p := range []batch.Precision{batch.Double, batch.Single} {
+			job, got := derivedOf(t, b, lib, pairs, batch.Options{Precision: p})
+			want := batch.NewResults(n, &batch.Options{Precision: p, Columns: batch.DerivedColumns})
+			if err := new(derive.Pass).Run(t.Context(), job, want); err != nil {
+				t.Fatal(err)
+			}
+			left, unanswered, worst := map[string]int{}, 0, 0.0
+			for i := range n {
+				s := batch.Smoothness(got.Column(batch.ColSmoothness).U8[i])
+				w := batch.Smoothness(want.Column(batch.ColSmoothness).U8[i])
+				switch {
+				case got.Marks[i] != batch.Answered:
+					unanswered++
+					if s != batch.NotDerived {
+						t.Errorf("%s has no answer, and the smoothness %v", nameOf(job, i), s)
+					}
+				case s == batch.NotDerived:
+					if w.Full() && !(job.Results.Distance().At(i) < 0 && hasHull(job, i)) {
+						left[nameOf(job, i)]++
+					}
+				default:
+					worst = max(worst, compareDerivatives(t, job, want, got, i))
+				}
+			}
+			if len(left)*50 > n || unanswered*20 > n {
+				t.Errorf("%v: %d of %d rows have no answer, and %d are left that have all derivatives: %.400v", p, unanswered, n,
+					len(left), fmt.Sprint(left))
+			}
+			t.Logf("%v: %d rows, largest deviation %.1e, %d left that have all derivatives", p, n, worst, len(left))
+		}
+	})
+}
+
+// hasHull reports whether a shape of row i is a hull.
+func hasHull(job *batch.Job, i int) bool {
+	var row batch.Row
+	job.Input.Row(i, &row)
+	return job.Library.Shape(row.ShapeA).Kind() == geom.KindConvex ||
+		job.Library.Shape(row.ShapeB).Kind() == geom.KindConvex
+}
+
+func nameOf(job *batch.Job, i int) string {
+	var row batch.Row
+	job.Input.Row(i, &row)
+	return fmt.Sprintf("row %d (%v and %v at %g)", i, job.Library.Shape(row.ShapeA).Kind(),
+		job.Library.Shape(row.ShapeB).Kind(), job.Results.Distance().At(i))
+}
+
+// compareDerivatives compares all columns of a row of two results. Numbers that are large belong to systems that are
+// badly conditioned: the deviation is relative to the square of the largest, at least 1.
+func compareDerivatives(t *testing.T, job *batch.Job, want, got *batch.Results, i int) (deviation float64) {
+	t.Helper()
+	tolerance := 1e-11
+	if got.Precision == batch.Single {
+		tolerance = 0x1p-23
+	}
+	name := nameOf(job, i)
+	a, b := want.Column(batch.ColSmoothness).U8[i], got.Column(batch.ColSmoothness).U8[i]
+	if a != b {
+		t.Errorf("%s: %v, by the host %v", name, batch.Smoothness(b), batch.Smoothness(a))
+		return 0
+	}
+	for _, c := range (batch.DerivedColumns &^ batch.ColSmoothness).Each() {
+		w := c.Info().Width
+		scale, far := 1.0, 0.0
+		for k := range w {
+			x, y := want.Column(c).At(w*i+k), got.Column(c).At(w*i+k)
+			scale = max(scale, math.Abs(x))
+			far = max(far, math.Abs(x-y))
+			if math.IsNaN(y) {
+				far = math.Inf(1)
+			}
+		}
+		far /= scale * scale
+		deviation = max(deviation, far)
+		if !(far <= tolerance) {
+			t.Errorf("%s, %v, %v: deviation %.1e", name, batch.Smoothness(a), c, far)
+		}
+	}
+	return deviation
+}
+
+// degenerate has pairs whose derivatives do not all exist, or hardly, and rows that are invalid.
+func degenerate(t *testing.T) (*batch.Library, *batch.Pairs) {
+	t.Helper()
+	box := geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1.5, Z: 2}}
+	cube := geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}
+	ball, capsule := geom.Sphere{R: 0.5}, geom.Capsule{R: 0.3, HalfLength: 1}
+	cylinder, cone := geom.Cylinder{R: 1, HalfLength: 1}, geom.Cone{R: 1, HalfLength: 1}
+	ellipsoid := geom.Ellipsoid{SemiAxes: r3.Vec{X: 1, Y: 2, Z: 3}}
+	octahedron, err := geom.NewConvex([]r3.Vec{{X: 1}, {X: -1}, {Y: 1}, {Y: -1}, {Z: 1}, {Z: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, xAxis := geom.Translate, r3.Vec{X: 1}
+	tilted := func(z, angle float64) geom.Pose { return at(0, 0, z).Compose(geom.Rotate(xAxis, angle)) }
+	cases := []struct {
+		a, b geom.Shape
+		pose geom.Pose // of B in the frame of A
+	}{
+		{ball, ball, at(2, 0, 0)}, {ball, ball, at(0, 0, 0)}, {ball, ball, at(0.7, 0, 0)},
+		{ellipsoid, ellipsoid, at(0, 0, 0)}, {ellipsoid, ball, at(0, 0, 0)}, {ellipsoid, ball, at(4, 1, 1)},
+		{box, cube, at(3, 0, 0)}, {box, cube, at(2, 0, 0)}, {box, cube, at(1.7, 0.2, 0.1)}, {box, cube, at(4, 4, 0)},
+		{cube, cube, at(0, 0, 0)}, {cube, cube, at(4, 4.5, 5)}, {box, ball, at(3, 0.3, 0.4)},
+		{box, ball, at(3, 1.5, 0.4)}, {box, ball, at(3, 1.5, 2)}, {cube, ball, at(0, 0, 0)},
+		{cube, ball, at(0.9, 0.9, 0.2)}, {box, ball, at(0.9, 0.1, 0.2)},
+		{capsule, capsule, at(2, 0, 0.5)}, {capsule, capsule, at(0, 0, 4)}, {capsule, capsule, tilted(0, 1)},
+		{capsule, ball, at(2, 0, 1)}, {capsule, ball, at(0, 0, 0.3)}, {capsule, ball, at(2, 0, 0.3)},
+		{cylinder, ball, at(0.2, 0.3, 2)}, {cylinder, ball, at(1, 0, 2)}, {cylinder, ball, at(2, 0, 0.2)},
+		{cylinder, cylinder, at(3, 0, 0)}, {cylinder, cylinder, at(0, 0, 3)}, {cone, ball, at(0.1, 0, 3)},
+		{geom.Halfspace{}, cylinder, at(0, 0, 2)}, {geom.Halfspace{}, cylinder, tilted(2, math.Pi/2)},
+		{geom.Halfspace{}, cone, tilted(2, math.Pi)}, {geom.Halfspace{}, box, at(0, 0, 3)},
+		{octahedron, ball, at(0, 0, 0)}, {octahedron, ball, at(0.3, 0.3, 0)}, {octahedron, ball, at(0.3, 0.25, 0.2)},
+		{octahedron, ball, at(2, 0, 0)}, {octahedron, ball, at(2, 2, 2)}, {octahedron, octahedron, at(3, 0, 0)},
+	}
+	rng := rand.New(rand.NewPCG(33, 6))
+	var shapes []geom.Shape
+	pairs := batch.NewPairs(4 * len(cases))
+	for i, c := range cases {
+		shapes = append(shapes, c.a, c.b)
+		for frame := range 4 {
+			a := testkit.Pose(rng, 3)
+			if frame < 2 {
+				a = geom.IdentityPose()
+			}
+			b, err := a.Compose(c.pose).Normalized()
+			if err != nil {
+				t.Fatal(err)
+			}
+			row := batch.Row{ShapeA: int32(2 * i), ShapeB: int32(2*i + 1), PoseA: a, PoseB: b}
+			switch frame {
+			case 0:
+				row.PoseA.Rotation.Real = math.NaN()
+			case 3:
+				row.ShapeA, row.ShapeB, row.PoseA, row.PoseB = row.ShapeB, row.ShapeA, row.PoseB, row.PoseA
+			}
+			pairs.SetRow(4*i+frame, &row)
+		}
+	}
+	lib, err := batch.NewLibrary(shapes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lib, pairs
+}
+
+// TestDegenerateDerivatives: the flags and numbers of degenerate rows that the device does not leave to the host are
+// those of package derive, and rows that are invalid, or beyond a cut-off, have zeros in every column.
+func TestDegenerateDerivatives(t *testing.T) {
+	lib, pairs := degenerate(t)
+	b := open(t, Options{})
+	for _, o := range []batch.Options{{Precision: batch.Double}, {Precision: batch.Single},
+		{Precision: batch.Double, HasCutOff: true, CutOff: 1}, {Precision: batch.Double, Query: batch.Penetration}} {
+		job, got := derivedOf(t, b, lib, pairs, o)
+		want := batch.NewResults(got.N, &batch.Options{Precision: o.Precision, Columns: batch.DerivedColumns})
+		if err := new(derive.Pass).Run(t.Context(), job, want); err != nil {
+			t.Fatal(err)
+		}
+		var count [batch.SmoothnessCount]int
+		for i := range got.N {
+			s := batch.Smoothness(got.Column(batch.ColSmoothness).U8[i])
+			if s == batch.NotDerived {
+				continue
+			}
+			count[s]++
+			compareDerivatives(t, job, want, got, i)
+			if batch.Status(got.Status()[i]) == batch.Invalid && s != batch.NoDerivative {
+				t.Errorf("%s is invalid, and %v", nameOf(job, i), s)
+			}
+		}
+		if count[batch.NoDerivative] < got.N/4 || count[batch.SmoothPair] == 0 || count[batch.UniqueFeatures] == 0 {
+			t.Errorf("%+v: rows by smoothness: %v", o, count)
+		}
+	}
+}
+
+// kept is a back end that the dispatcher does not close.
+type kept struct{ *Backend }
+
+func (kept) Close() error { return nil }
+
+// TestDerivativeQueries: the derivatives of a call on the device are those of package derive over its answers; they
+// have the same bits in chunks, in another order, in a held batch and whatever columns are asked for.
+func TestDerivativeQueries(t *testing.T) {
+	lib, pairs := pairsAtGaps(t, 0.05, -0.02)
+	n := pairs.Len()
+	reversed := batch.NewPairs(n)
+	var row batch.Row
+	for i := range n {
+		pairs.Row(n-1-i, &row)
+		reversed.SetRow(i, &row)
+	}
+	b := open(t, Options{ChunkRows: 2048})
+	d := dispatch.New(kept{b}, processor(t))
+	defer d.Close()
+	d.SetDifferentiator(&derive.Differentiator{})
+	ask := func(in batch.Input, columns batch.Columns, rows int) *batch.Results {
+		t.Helper()
+		job := &batch.Job{Library: lib, Input: in, Options: batch.Options{Precision: batch.Double, Columns: columns}}
+		if _, err := d.Run(t.Context(), job, dispatch.Options{Backend: b.Name(), ChunkRows: rows}); err != nil {
+			t.Fatal(err)
+		}
+		return job.Results
+	}
+	all := derive.Needs | batch.ColGap | batch.DerivedColumns
+	got := ask(pairs, all, 0)
+	if derived := b.Stats().Derived; derived < int64(n/2) {
+		t.Errorf("the device derived %d of %d rows", derived, n)
+	}
+	job := &batch.Job{Library: lib, Input: pairs, Results: got}
+	want := batch.NewResults(n, &batch.Options{Precision: batch.Double, Columns: batch.DerivedColumns})
+	if err := new(derive.Pass).Run(t.Context(), job, want); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		compareDerivatives(t, job, want, got, i)
+	}
+	same := func(name string, other *batch.Results, place func(i int) int) {
+		t.Helper()
+		for i := range n {
+			if c := got.Differs(i, other, place(i)); c != 0 {
+				t.Fatalf("%s: %v of %s has other bits", name, c, nameOf(job, i))
+			}
+		}
+	}
+	identity := func(i int) int { return i }
+	same("chunks", ask(pairs, all, 192), identity)
+	same("another order", ask(reversed, all, 0), func(i int) int { return n - 1 - i })
+	same("one column", ask(pairs, batch.ColDWitnessA, 0), identity)
+	held, err := d.Hold(t.Context(), lib, pairs, batch.Options{Precision: batch.Double, Columns: all},
+		dispatch.Options{Backend: b.Name()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if ok, why := held.Resident(); !ok {
+		t.Fatalf("not resident: %s", why)
+	}
+	for range 2 {
+		out, _, err := held.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		same("a held batch", out, identity)
+	}
+}

@@ -1,0 +1,98 @@
+// Derivatives of the answers of signed distances with respect to the poses of both shapes, in double precision: the
+// columns of package derive, whose method and formulas these are. It solves for the normal anew, from that of the
+// answer as it is stored, so that the derivatives are those of the other back ends to rounding.
+//
+// Input: the columns of the answers. Output: columns of derivatives. A row is left to the host, with the smoothness
+// NOT_DERIVED, if it has no answer yet, if its derivatives are not all those of the answer (several pairs of witnesses,
+// singular systems), if a feature has more than MAX_CORNERS vertices, if it takes too many loop passes, or if it is a
+// depth of a hull. Whether it is depends on the row alone.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+
+#define DOUBLE
+#include "layout.glsl"
+#include "real.glsl"
+
+layout(local_size_x_id = 0) in;
+
+layout(std430, binding = 0) readonly buffer Shapes64 { ShapeRecord64 shapes[]; };
+layout(std430, binding = 1) readonly buffer Vertices64 { VertexRecord64 vertices[]; };
+layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
+layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
+layout(std430, binding = 4) readonly buffer Columns { uint words[]; };
+layout(std430, binding = 5) readonly buffer Cells { uint cells[]; };
+layout(std430, binding = 6) writeonly buffer Derived { uint derived[]; };
+layout(push_constant) uniform Derivatives { DerivativeRecord query; };
+
+uint slot;
+const uint METHOD = METHOD_RTR; // Hessians of all smooth kinds, see hessian.glsl
+
+#include "derivative_columns.glsl"
+#include "derivative_minima.glsl"
+#include "loop_limit.glsl"
+
+double joined(uvec2 w) { return packDouble2x32(w); }
+
+// answerAt returns number k of a column of the answers.
+double answerAt(uint column, uint k) {
+    uint at = columnAt(column);
+    if ((query.flags & FLAG_DOUBLE) == 0u) return double(uintBitsToFloat(words[at + k]));
+    return joined(uvec2(words[at + 2u * k], words[at + 2u * k + 1u]));
+}
+
+dvec3 vectorAt(uint column, uint row) {
+    return dvec3(answerAt(column, 3u * row), answerAt(column, 3u * row + 1u), answerAt(column, 3u * row + 2u));
+}
+
+// sizeOf returns the share of a shape in the size of the pair.
+double sizeOf(Shape s) {
+    return shapes[s.record].kind == KIND_HALFSPACE ? shapes[s.record].radius : shapes[s.record].bounding;
+}
+
+// derive stores the derivatives of a row and returns their smoothness.
+uint derive(uint row) {
+    const double MAX_LENGTH_ERROR = 1e-3lf, MAX_RELATIVE_GAP = 1e-3lf; // of package derive
+    uint status = words[columnAt(COLUMN_STATUS) + row] & 0xffu;
+    if (status == STATUS_INVALID) return NO_DERIVATIVE;
+    if (status > STATUS_PENETRATING) return NOT_DERIVED;
+    shapeA = loadShape(indices[slot].shape_a);
+    shapeB = loadShape(indices[slot].shape_b);
+    uint kindA = shapes[shapeA.record].kind, kindB = shapes[shapeB.record].kind;
+    dvec3 origin = positionOf(poses[indices[slot].pose_a]);
+    GivenAnswer given;
+    given.value = answerAt(COLUMN_DISTANCE, row);
+    dvec3 normal = vectorAt(COLUMN_NORMAL, row);
+    precise dvec3 unit = normal * inverseNorm(normal);
+    precise dvec3 fromA = vectorAt(COLUMN_WITNESS_A, row) - origin, fromB = vectorAt(COLUMN_WITNESS_B, row) - origin;
+    given.normal = unit;
+    given.witnessA = fromA;
+    given.witnessB = fromB;
+    double gap = double(uintBitsToFloat(words[columnAt(COLUMN_GAP) + row]));
+    precise double size = sizeOf(shapeA) + sizeOf(shapeB) + abs(given.value);
+    size = max(size, MIN_SIZE);
+    double largest = max(max(norm(fromA), norm(fromB)), abs(given.value));
+    if (!(abs(squaredNorm(normal) - 1.0lf) < MAX_LENGTH_ERROR && largest < FAR)) return NOT_DERIVED;
+    precise double lower = given.value - gap, widest = MAX_RELATIVE_GAP * size;
+    if ((query.flags & FLAG_CUT_OFF) != 0u && lower > joined(uvec2(query.cut_off[0], query.cut_off[1])))
+        return NO_DERIVATIVE;
+    if (!(gap <= widest)) return NO_DERIVATIVE;
+    System s;
+    uint passes = 2u + hullPasses(shapeA) + hullPasses(shapeB) + supportPasses(shapeA) + supportPasses(shapeB);
+    if (!polish(given, size, hasHessian(kindA) && hasHessian(kindB), passes, s)) return NOT_DERIVED;
+    precise double deep = EQUAL_TOLERANCE * size;
+    if (s.value <= deep && kindA != KIND_HALFSPACE && kindB != KIND_HALFSPACE) {
+        if (kindA == KIND_CONVEX || kindB == KIND_CONVEX || hasOtherMinimum(s, size)) return NOT_DERIVED;
+    }
+    writeDerivatives(row, s);
+    return s.a.dimension + s.b.dimension == 0u && hasHessian(kindA) && hasHessian(kindB) ? SMOOTH_PAIR
+                                                                                         : UNIQUE_FEATURES;
+}
+
+void main() {
+    slot = gl_GlobalInvocationID.x;
+    if (slot >= query.rows) return;
+    uint row = indices[slot].row, smoothness = derive(row);
+    if (!loopsCompleted()) smoothness = NOT_DERIVED;
+    if (smoothness == NO_DERIVATIVE) writeZero(row);
+    derived[derivedAt(COLUMN_SMOOTHNESS) + row] = smoothness;
+}
