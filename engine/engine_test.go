@@ -65,7 +65,7 @@ func (b *Backend) renew(o Options) {
 	b.options, b.stats.stats = o, Stats{}
 	b.configure()
 	for _, l := range b.libraries.kept {
-		l.block.Close()
+		l.free()
 	}
 	b.libraries.kept, b.libraries.used = map[*batch.Library]*library{}, nil
 	for range workspacesPerDevice {

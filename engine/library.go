@@ -23,6 +23,9 @@ type library struct {
 	shapes64, vertices64 vk.Buffer
 	cells                vk.Buffer
 
+	faceBlock         *vk.Block // nil until derivatives are asked for; guarded by libraries.mu
+	faces, faceStarts vk.Buffer // of hulls
+
 	have       kinds
 	ellipsoids bool    // some shape is one
 	boxes      bool    // the same of boxes
@@ -81,7 +84,7 @@ func (l *libraries) trim() {
 		if len(l.kept) <= maxLibraries || k.users > 0 {
 			return false
 		}
-		k.block.Close()
+		k.free()
 		delete(l.kept, lib)
 		return true
 	})
@@ -94,8 +97,42 @@ func (b *Backend) upload(ctx context.Context, lib *batch.Library) (*library, err
 		return nil, err
 	}
 	double := layout.Pack64(lib, single)
-	parts := [][]byte{bytesOf(single.Shapes), bytesOf(single.Vertices), bytesOf(double.Shapes),
-		bytesOf(double.Vertices), bytesOf(single.Cells)}
+	k := describeLibrary(single, b.kindsFor(single))
+	k.class, k.classes = classesOf(single)
+	k.block, err = b.place(ctx, [][]byte{bytesOf(single.Shapes), bytesOf(single.Vertices), bytesOf(double.Shapes),
+		bytesOf(double.Vertices), bytesOf(single.Cells)}, &k.shapes, &k.vertices, &k.shapes64, &k.vertices64, &k.cells)
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// withFaces moves the faces of the hulls of a library to the device, unless they are there. Derivatives alone need
+// them.
+func (l *libraries) withFaces(ctx context.Context, k *library, lib *batch.Library) (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if k.faceBlock != nil {
+		return nil
+	}
+	faces, starts := layout.PackFaces(lib)
+	k.faceBlock, err = l.b.place(ctx, [][]byte{bytesOf(faces), bytesOf(starts)}, &k.faces, &k.faceStarts)
+	if err != nil {
+		return fmt.Errorf("engine: faces of a library of %d shapes: %w", lib.Len(), err)
+	}
+	return nil
+}
+
+// free frees the memory of a library.
+func (k *library) free() {
+	k.block.Close()
+	if k.faceBlock != nil {
+		k.faceBlock.Close()
+	}
+}
+
+// place moves parts to a block on the device, each into a buffer.
+func (b *Backend) place(ctx context.Context, parts [][]byte, to ...*vk.Buffer) (*vk.Block, error) {
 	total := uint64(0)
 	for i, p := range parts {
 		if len(p) == 0 { // a binding wants some memory
@@ -107,20 +144,19 @@ func (b *Backend) upload(ctx context.Context, lib *batch.Library) (*library, err
 		}
 		total += uint64(len(parts[i])) + maxAlignment
 	}
-	k := describeLibrary(single, b.kindsFor(single))
-	k.class, k.classes = classesOf(single)
 	kind := vk.DeviceLocal
 	if b.direct {
 		kind = vk.Unified
 	}
-	if k.block, err = b.device.Alloc(total, kind); err != nil {
+	block, err := b.device.Alloc(total, kind)
+	if err != nil {
 		return nil, err
 	}
-	if err := b.fill(ctx, k, parts); err != nil {
-		k.block.Close()
+	if err := b.fill(ctx, block, parts, to); err != nil {
+		block.Close()
 		return nil, err
 	}
-	return k, nil
+	return block, nil
 }
 
 // describeLibrary returns a library with what the choice of the pipelines depends on.
@@ -131,15 +167,15 @@ func describeLibrary(packed *layout.Packed, have kinds) *library {
 	return &library{have: have, ellipsoids: some(geom.KindEllipsoid), boxes: some(geom.KindBox)}
 }
 
-// fill writes the parts of a library into its block.
-func (b *Backend) fill(ctx context.Context, k *library, parts [][]byte) error {
-	arena := vk.NewArena(k.block.Whole())
+// fill writes parts into a block.
+func (b *Backend) fill(ctx context.Context, block *vk.Block, parts [][]byte, to []*vk.Buffer) error {
+	arena := vk.NewArena(block.Whole())
 	var staging *vk.Block
 	var from *vk.Arena
 	var s *vk.Stream
 	if !b.direct {
 		var err error
-		if staging, err = b.device.Alloc(k.block.Size(), vk.Upload); err != nil {
+		if staging, err = b.device.Alloc(block.Size(), vk.Upload); err != nil {
 			return err
 		}
 		defer staging.Close()
@@ -152,7 +188,7 @@ func (b *Backend) fill(ctx context.Context, k *library, parts [][]byte) error {
 			return err
 		}
 	}
-	for i, to := range []*vk.Buffer{&k.shapes, &k.vertices, &k.shapes64, &k.vertices64, &k.cells} {
+	for i, to := range to {
 		size := uint64(len(parts[i]))
 		buffer, err := arena.Take(size)
 		if err != nil {

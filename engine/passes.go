@@ -75,7 +75,7 @@ var passes = [...]pass{
 
 	// Any query with derivatives.
 	{name: "derivatives", when: differentiated, rows: derivedRows,
-		in: "Shapes64 Vertices64 Poses Indices Columns Cells", out: "Derived"},
+		in: "Shapes64 Vertices64 Poses Indices Columns Cells HullFaces HullFaceStarts", out: "Derived"},
 
 	// Any query with a reduction.
 	{name: "reduce", when: reduced, rows: portions,

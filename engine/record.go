@@ -93,6 +93,10 @@ func (m *memory) buffer(name string) vk.Buffer {
 		return m.scratch.faces
 	case "Links":
 		return m.scratch.links
+	case "HullFaces":
+		return m.library.faces
+	case "HullFaceStarts":
+		return m.library.faceStarts
 	case "Derived":
 		return m.derive.out.device
 	case "Bounds":

@@ -54,6 +54,11 @@ func (b *Backend) RunReduced(ctx context.Context, job *batch.Job, lo, hi int, ou
 		return 0, b.failed(err)
 	}
 	defer b.libraries.release(c.library)
+	if c.derives {
+		if err := b.libraries.withFaces(ctx, c.library, job.Library); err != nil {
+			return 0, b.failed(err)
+		}
+	}
 	if b.options.budget != 0 {
 		c.query.LoopLimit = b.options.budget
 	}

@@ -39,9 +39,9 @@ void writeTwists(uint at, uint k, dvec3 vA, dvec3 omegaA, dvec3 vB, dvec3 omegaB
     writeTriple(at, k + 9u, omegaB);
 }
 
-// writeZero stores that a row has no derivatives.
-void writeZero(uint row) {
-    for (uint c = COLUMN_D_DISTANCE; c < COLUMN_SMOOTHNESS; c++) {
+// writeZeros stores zeros in the columns from the first on, but for the smoothness.
+void writeZeros(uint row, uint first) {
+    for (uint c = first; c < COLUMN_SMOOTHNESS; c++) {
         if (!hasDerived(c)) continue;
         uint width = DERIVED_WIDTHS[c - COLUMN_D_DISTANCE], at = derivedAt(c);
         for (uint k = 0u; k < width; k++) writeDerived(at, width * row + k, 0.0lf);
@@ -69,12 +69,18 @@ void writeJacobian(uint column, uint row, System s, Response r, dvec4 m, dvec4 p
     }
 }
 
+// writeOfValue stores the derivative of the distance.
+void writeOfValue(uint row, System s) {
+    if (!hasDerived(COLUMN_D_DISTANCE)) return;
+    precise dvec3 armB = s.b.point - positionFromA(1u);
+    writeTwists(derivedAt(COLUMN_D_DISTANCE), 12u * row, -s.n, crossProduct(s.n, s.a.point), s.n,
+                crossProduct(armB, s.n));
+}
+
 // writeDerivatives stores the columns of a row but for its smoothness.
 void writeDerivatives(uint row, System s) {
+    writeOfValue(row, s);
     Response r = respond(s);
-    if (hasDerived(COLUMN_D_DISTANCE))
-        writeTwists(derivedAt(COLUMN_D_DISTANCE), 12u * row, -s.n, crossProduct(s.n, r.armA), s.n,
-                    crossProduct(r.armB, s.n));
     writeJacobian(COLUMN_D_NORMAL, row, s, r, full2(r.n), r.mA, r.mB, 2u);
     writeJacobian(COLUMN_D_WITNESS_A, row, s, r, transposed2(r.mA), full2(r.qAA), r.qAB, 0u);
     writeJacobian(COLUMN_D_WITNESS_B, row, s, r, -transposed2(r.mB), -transposed2(r.qAB), -full2(r.qBB), 1u);

@@ -54,4 +54,39 @@ bool hasOtherMinimum(System s, double size) {
     return false;
 }
 
+// KNOWN points of the other shape bound its support value from below, which rules out most faces of a hull.
+const uint KNOWN = 4u;
+
+// hasFaceMinimum is hasOtherMinimum for the normals of the faces of hull k. The result does not count if the loop
+// passes exceed the limit.
+bool hasFaceMinimum(System s, double size, uint k) {
+    uint record = shapeOf(k).record, last = faceStarts[record + 1u];
+    dmat3 axes = axesOf(k);
+    dvec3 position = positionFromA(k), other = k == 0u ? positionFromA(1u) : dvec3(0);
+    precise dvec3 fromBody = (k == 0u ? s.b.point : s.a.point) - position;
+    dvec3 start = rotateBack(axes, fromBody), n = rotateBack(axes, k == 0u ? s.n : -s.n);
+    dvec3 points[KNOWN] = dvec3[](start, start, start, start);
+    precise double depth = -s.value + EQUAL_TOLERANCE * size - shapeOf(k).radius;
+    uint oldest = 0u, perSupport = supportPasses(shapeOf(1u - k));
+    for (uint i = faceStarts[record]; i < last; i++) {
+        if (passesUsed > query.loop_limit) return true;
+        passesUsed += 1u + KNOWN;
+        dvec3 normal = dvec3(faces[i].normal[0], faces[i].normal[1], faces[i].normal[2]);
+        double least = FAR;
+        for (uint j = 0u; j < KNOWN; j++) least = min(least, dotProduct(normal, points[j]));
+        precise double lower = faces[i].offset - least;
+        if (lower > depth || dotProduct(normal, n) > 1.0lf - 1e-12lf) continue;
+        Shape opposite = shapeOf(1u - k);
+        dvec3 d = -rotate(axes, normal), dl = rotateBack(axesOf(1u - k), d);
+        precise dvec3 point =
+            rotate(axesOf(1u - k), coreSupport(opposite, dl)) + opposite.radius * d + other - position;
+        passesUsed += perSupport;
+        precise double attained = faces[i].offset + dotProduct(d, point);
+        if (attained <= depth) return true;
+        points[oldest] = rotateBack(axes, point);
+        oldest = (oldest + 1u) % KNOWN;
+    }
+    return false;
+}
+
 #endif

@@ -2,7 +2,8 @@
 //
 //     dn = N·u + M_A·w_A + M_B·w_B
 //     da = v_a + M_Aᵀ·u + Q_AA·w_A + Q_AB·w_B,   db = v_b - (M_Bᵀ·u + Q_ABᵀ·w_A + Q_BB·w_B)
-//     M_i = N·H_i + Y_i·T_iᵀ,   Q_ij = H_i·N·H_j + H_i·Y_j·T_jᵀ + T_i·Y_iᵀ·H_j - T_i·Z_ij·T_jᵀ - [i = j]·H_i.
+//     M_i = N·H_i + Y_i·T_iᵀ
+//     Q_ij = H_i·N·H_j + H_i·Y_j·T_jᵀ + T_i·Y_iᵀ·H_j - T_i·Z_ij·T_jᵀ - [i = j]·H_i.
 
 #ifndef CLEARANCE_DERIVATIVE_RESPONSE_GLSL
 #define CLEARANCE_DERIVATIVE_RESPONSE_GLSL

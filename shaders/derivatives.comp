@@ -3,9 +3,8 @@
 // answer as it is stored, so that the derivatives are those of the other back ends to rounding.
 //
 // Input: the columns of the answers. Output: columns of derivatives. A row is left to the host, with the smoothness
-// NOT_DERIVED, if it has no answer yet, if its derivatives are not all those of the answer (several pairs of witnesses,
-// singular systems), if a feature has more than MAX_CORNERS vertices, if it takes too many loop passes, or if it is a
-// depth of a hull. Whether it is depends on the row alone.
+// NOT_DERIVED, if it has no answer yet, if a feature has more than MAX_CORNERS vertices or no Hessian, or if it takes
+// too many loop passes. Whether it is depends on the row alone.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -22,6 +21,8 @@ layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
 layout(std430, binding = 4) readonly buffer Columns { uint words[]; };
 layout(std430, binding = 5) readonly buffer Cells { uint cells[]; };
 layout(std430, binding = 6) writeonly buffer Derived { uint derived[]; };
+layout(std430, binding = 7) readonly buffer HullFaces { FaceRecord64 faces[]; };
+layout(std430, binding = 8) readonly buffer HullFaceStarts { uint faceStarts[]; };
 layout(push_constant) uniform Derivatives { DerivativeRecord query; };
 
 uint slot;
@@ -77,15 +78,27 @@ uint derive(uint row) {
         return NO_DERIVATIVE;
     if (!(gap <= widest)) return NO_DERIVATIVE;
     System s;
+    passesUsed = 0u;
     uint passes = 2u + hullPasses(shapeA) + hullPasses(shapeB) + supportPasses(shapeA) + supportPasses(shapeB);
-    if (!polish(given, size, hasHessian(kindA) && hasHessian(kindB), passes, s)) return NOT_DERIVED;
+    uint smoothness = polish(given, size, hasHessian(kindA) && hasHessian(kindB), passes, s);
+    if (smoothness == NOT_DERIVED) return NOT_DERIVED;
+    bool full = smoothness == SMOOTH_PAIR || smoothness == UNIQUE_FEATURES;
     precise double deep = EQUAL_TOLERANCE * size;
-    if (s.value <= deep && kindA != KIND_HALFSPACE && kindB != KIND_HALFSPACE) {
-        if (kindA == KIND_CONVEX || kindB == KIND_CONVEX || hasOtherMinimum(s, size)) return NOT_DERIVED;
+    if (full && s.value <= deep && kindA != KIND_HALFSPACE && kindB != KIND_HALFSPACE) {
+        if (hasOtherMinimum(s, size) || (kindA == KIND_CONVEX && hasFaceMinimum(s, size, 0u)) ||
+            (kindB == KIND_CONVEX && hasFaceMinimum(s, size, 1u)))
+            smoothness = NOT_UNIQUE;
+        if (passesUsed > query.loop_limit) return NOT_DERIVED;
+        full = smoothness != NOT_UNIQUE;
     }
-    writeDerivatives(row, s);
-    return s.a.dimension + s.b.dimension == 0u && hasHessian(kindA) && hasHessian(kindB) ? SMOOTH_PAIR
-                                                                                         : UNIQUE_FEATURES;
+    if (full) {
+        writeDerivatives(row, s);
+    } else {
+        takeReported(given, s);
+        writeOfValue(row, s);
+        writeZeros(row, COLUMN_D_NORMAL);
+    }
+    return smoothness;
 }
 
 void main() {
@@ -93,6 +106,6 @@ void main() {
     if (slot >= query.rows) return;
     uint row = indices[slot].row, smoothness = derive(row);
     if (!loopsCompleted()) smoothness = NOT_DERIVED;
-    if (smoothness == NO_DERIVATIVE) writeZero(row);
+    if (smoothness == NO_DERIVATIVE) writeZeros(row, COLUMN_D_DISTANCE);
     derived[derivedAt(COLUMN_SMOOTHNESS) + row] = smoothness;
 }

@@ -136,6 +136,8 @@ const uint COLUMN_SMOOTHNESS = 15u;
 const uint NO_DERIVATIVE = 0u;
 const uint SMOOTH_PAIR = 1u;
 const uint UNIQUE_FEATURES = 2u;
+const uint NOT_UNIQUE = 3u;
+const uint NEAR_SINGULAR = 4u;
 const uint NOT_DERIVED = 255u;
 const uint DERIVED_WIDTHS[6] = uint[](12u, 36u, 36u, 36u, 6u, 1u);
 
@@ -192,6 +194,12 @@ struct ShapeRecord64 {
 // VertexRecord64: a vertex in double precision; 24 bytes.
 struct VertexRecord64 {
     STORED_DOUBLE position[3]; // offset 0
+};
+
+// FaceRecord64: a face of a hull in double precision; 32 bytes.
+struct FaceRecord64 {
+    STORED_DOUBLE normal[3]; // offset 0
+    STORED_DOUBLE offset; // offset 24
 };
 
 // PoseRecord: the pose of a body in the world; 56 bytes.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"clearance/batch"
+	"clearance/geom"
 )
 
 // DerivativeRecord is what derivatives.comp is told. Its output is the derived columns, laid out as Columns: each has
@@ -15,6 +16,33 @@ type DerivativeRecord struct {
 	LoopLimit uint32    // as in a QueryRecord
 	Derived   uint32    // codes of the derived columns that are in the output
 	CutOff    [2]uint32 // metres, as float64, low word first
+}
+
+// FaceRecord64 is a face of a hull: its support plane <normal, x> = offset.
+type FaceRecord64 struct {
+	Normal [3]float64 // outward, unit
+	Offset float64
+}
+
+// PackFaces returns the faces of the hulls of a library, and the number of the first face of each shape, with the end
+// of the last one.
+func PackFaces(l *batch.Library) (faces []FaceRecord64, starts []uint32) {
+	starts = make([]uint32, 0, l.Len()+1)
+	for i := range l.Len() {
+		starts = append(starts, uint32(len(faces)))
+		inner, _ := geom.WithoutMargin(l.Shape(int32(i)))
+		c, ok := inner.(*geom.Convex)
+		if !ok {
+			continue
+		}
+		h := c.Hull()
+		for f := range max(len(h.FaceStart)-1, 0) {
+			k := h.FaceStart[f]
+			n := h.Normals[k]
+			faces = append(faces, FaceRecord64{[3]float64{n.X, n.Y, n.Z}, h.Offsets[k]})
+		}
+	}
+	return faces, append(starts, uint32(len(faces)))
 }
 
 // DerivedColumns are the columns of derivatives that devices store, in the order of their codes.
@@ -34,6 +62,7 @@ func derivedConstants() ConstantGroup {
 	}
 	g.Constants = append(g.Constants, Constant{"NO_DERIVATIVE", uint32(batch.NoDerivative)},
 		Constant{"SMOOTH_PAIR", uint32(batch.SmoothPair)}, Constant{"UNIQUE_FEATURES", uint32(batch.UniqueFeatures)},
+		Constant{"NOT_UNIQUE", uint32(batch.NotUnique)}, Constant{"NEAR_SINGULAR", uint32(batch.NearSingular)},
 		Constant{"NOT_DERIVED", uint32(batch.NotDerived)})
 	g.Arrays = []ConstantArray{{"DERIVED_WIDTHS", widths}}
 	return g
