@@ -31,12 +31,14 @@ type derivedColumn struct {
 	at uint32
 }
 
-// Derives reports whether calls fill columns of derivatives of the options: exact ones of signed distances, in double
-// precision. The derivative of the distance alone is a closed form of columns that the host has.
+// Derives reports whether calls fill columns of derivatives of the options: exact ones of signed distances, and those
+// with Gumbel smoothing over all vertices, on devices with double precision. The derivative of the distance alone is a
+// closed form of columns that the host has.
 func (b *Backend) Derives(o *batch.Options, columns batch.Columns) bool {
-	info := o.Query.Info()
+	info, d := o.Query.Info(), &o.Derivative
+	mode := d.Mode == batch.ExactDerivative || d.Mode == batch.GumbelDerivative && d.Rings == 0
 	return b.pipelines.arithmetic.float64 && info.SignedDistance && !info.Boolean() &&
-		o.Derivative.Mode == batch.ExactDerivative && columns&batch.DerivedColumns&^batch.ColDDistance != 0
+		mode && columns&batch.DerivedColumns&^batch.ColDDistance != 0
 }
 
 // derives reports whether a call fills the columns of derivatives of its results.
@@ -57,12 +59,14 @@ func (b *Backend) derivedRows() int {
 
 // of returns d with room for the derivatives of a chunk whose answers stand as l says. It returns nil if they exceed
 // the largest buffer, as those of a held batch may: all are then left to the host.
-func (d *derivation) of(b *Backend, q *layout.QueryRecord, lib *library, l *placement,
+func (d *derivation) of(b *Backend, o *batch.Options, q *layout.QueryRecord, lib *library, l *placement,
 	out *batch.Results) (*derivation, error) {
 	r := layout.DerivativeRecord{Rows: uint32(l.n), Columns: uint32(l.columns), Flags: l.flags(),
 		LoopLimit: q.LoopLimit, Derived: uint32(out.Columns & batch.DerivedColumns)}
 	r.Flags |= q.Flags & layout.FlagCutOff
 	r.CutOff = [2]uint32{q.Exact[2], q.Exact[3]}
+	epsilon := math.Float64bits(o.Derivative.Epsilon)
+	r.Epsilon = [2]uint32{uint32(epsilon), uint32(epsilon >> 32)}
 	d.columns = d.columns[:0]
 	words, rows := 0, l.n+l.n&1
 	for i := range layout.DerivedColumns {
@@ -76,7 +80,7 @@ func (d *derivation) of(b *Backend, q *layout.QueryRecord, lib *library, l *plac
 		return nil, nil
 	}
 	var err error
-	if d.chain, err = b.pipelines.forDerivatives(lib.have); err != nil {
+	if d.chain, err = b.pipelines.forDerivatives(lib.have, o.Derivative.Mode); err != nil {
 		return nil, err
 	}
 	if d.bytes <= d.out.host.Size() {

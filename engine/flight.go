@@ -49,7 +49,7 @@ func (f *flight) start(b *Backend, lib *library, c *chain, q layout.QueryRecord,
 		r.reduction, r.reduced, r.down = red.record, [2]vk.Buffer{red.bounds.device, red.out.device}, red.moved
 	}
 	if der != nil {
-		r.derivative, r.derived = der.record, der.out.device
+		r.derivation, r.derivative, r.derived = der.chain, der.record, der.out.device
 	}
 	if !b.direct {
 		r.fresh = [4]uint64{in.poses.fresh, in.templates.fresh, in.order.fresh, in.warm.fresh}

@@ -312,7 +312,7 @@ func (h *Held) start(ctx context.Context, k int, chain *chain, q *layout.QueryRe
 	var der *derivation
 	if h.b.derives(o, out) {
 		var err error
-		if der, err = h.derive[k%2].of(h.b, q, h.library, &l, out); err != nil {
+		if der, err = h.derive[k%2].of(h.b, o, q, h.library, &l, out); err != nil {
 			return err
 		}
 	}

@@ -147,6 +147,7 @@ type question struct {
 	boolean     bool // the query is for a status alone
 	fine        bool // the tolerance is below fineTolerance
 	fused       bool // fma() of floats rounds once
+	gumbel      bool // derivatives are smoothed
 	invocations int  // with scratch memory in double precision
 }
 
@@ -187,6 +188,8 @@ func (q *question) constant(p *pass, name string) uint32 {
 		return constant(q.fine)
 	case "FUSED":
 		return constant(q.fused)
+	case "GUMBEL":
+		return constant(q.gumbel)
 	case "FINAL":
 		return constant(q.holds&hasDouble == 0)
 	case "GROWTH":

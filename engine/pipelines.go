@@ -109,8 +109,8 @@ func (p *pipelines) forQuery(o *batch.Options, lib *library) (*chain, error) {
 func (p *pipelines) forReduction() (*chain, error) { return p.chain(question{holds: reduced}) }
 
 // forDerivatives returns the pass that differentiates answers of pairs of these kinds.
-func (p *pipelines) forDerivatives(have kinds) (*chain, error) {
-	return p.chain(question{holds: differentiated, have: have})
+func (p *pipelines) forDerivatives(have kinds, m batch.DerivativeMode) (*chain, error) {
+	return p.chain(question{holds: differentiated, have: have, gumbel: m == batch.GumbelDerivative})
 }
 
 // chain returns the passes for a question.

@@ -21,6 +21,7 @@ type recording struct {
 	reduced   [2]vk.Buffer // its input and output
 	bounds    uint64       // bytes of its input to move to the device
 
+	derivation *chain // of derivatives, nil if there are none
 	derivative layout.DerivativeRecord
 	derived    vk.Buffer // its output
 }

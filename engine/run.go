@@ -190,7 +190,7 @@ func (c *call) start(s *slot, at, n, room int) error {
 	var der *derivation
 	if c.derives {
 		var err error
-		if der, err = s.derive.of(c.b, &c.query, c.library, &l, c.out); err != nil {
+		if der, err = s.derive.of(c.b, &c.job.Options, &c.query, c.library, &l, c.out); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,6 @@
 // Derivatives of the answers of signed distances with respect to the poses of both shapes, in double precision: the
-// columns of package derive, whose method and formulas these are. It solves for the normal anew, from that of the
-// answer as it is stored, so that the derivatives are those of the other back ends to rounding.
+// columns of package derive, exact or of smoothed shapes, whose method and formulas these are. It solves for the normal
+// anew, from that of the answer as it is stored, so that the derivatives are those of the other back ends to rounding.
 //
 // Input: the columns of the answers. Output: columns of derivatives. A row is left to the host, with the smoothness
 // NOT_DERIVED, if it has no answer yet, if a feature has more than MAX_CORNERS vertices or no Hessian, or if it takes
@@ -13,6 +13,7 @@
 #include "real.glsl"
 
 layout(local_size_x_id = 0) in;
+layout(constant_id = 12) const uint GUMBEL = 0u; // not 0: the derivatives of shapes smoothed by Gumbel noise
 
 layout(std430, binding = 0) readonly buffer Shapes64 { ShapeRecord64 shapes[]; };
 layout(std430, binding = 1) readonly buffer Vertices64 { VertexRecord64 vertices[]; };
@@ -29,6 +30,7 @@ uint slot;
 const uint METHOD = METHOD_RTR; // Hessians of all smooth kinds, see hessian.glsl
 
 #include "derivative_columns.glsl"
+#include "derivative_gumbel.glsl"
 #include "derivative_minima.glsl"
 #include "loop_limit.glsl"
 
@@ -91,10 +93,15 @@ uint derive(uint row) {
         if (passesUsed > query.loop_limit) return NOT_DERIVED;
         full = smoothness != NOT_UNIQUE;
     }
+    if (!full) takeReported(given, s);
+    if (GUMBEL != 0u) {
+        smoothness = smoothPair(size, s);
+        if (smoothness == NOT_DERIVED) return NOT_DERIVED;
+        full = smoothness == SMOOTHED_PAIR;
+    }
     if (full) {
         writeDerivatives(row, s);
     } else {
-        takeReported(given, s);
         writeOfValue(row, s);
         writeZeros(row, COLUMN_D_NORMAL);
     }

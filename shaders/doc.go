@@ -58,6 +58,7 @@
 //   - BOOLEAN says that the query is for a status alone, FINE that the tolerance is fine, GROWTH that the query is for
 //     growth distances.
 //   - FUSED says that fma() of floats rounds once, FINAL that no later pass answers rows.
+//   - GUMBEL says that derivatives are those of smoothed shapes.
 //   - PHASE is that of gjk.comp. LISTED says that the pass takes a list.
 //
 // # Layers

@@ -138,6 +138,7 @@ const uint SMOOTH_PAIR = 1u;
 const uint UNIQUE_FEATURES = 2u;
 const uint NOT_UNIQUE = 3u;
 const uint NEAR_SINGULAR = 4u;
+const uint SMOOTHED_PAIR = 5u;
 const uint NOT_DERIVED = 255u;
 const uint DERIVED_WIDTHS[6] = uint[](12u, 36u, 36u, 36u, 6u, 1u);
 
@@ -287,7 +288,7 @@ struct ReductionRecord {
     uint columns; // offset 20
 };
 
-// DerivativeRecord: what derivatives.comp is told; 28 bytes.
+// DerivativeRecord: what derivatives.comp is told; 36 bytes.
 struct DerivativeRecord {
     uint rows; // offset 0
     uint columns; // offset 4
@@ -295,6 +296,7 @@ struct DerivativeRecord {
     uint loop_limit; // offset 12
     uint derived; // offset 16
     uint cut_off[2]; // offset 20
+    uint epsilon[2]; // offset 28
 };
 
 #endif

@@ -16,6 +16,7 @@ type DerivativeRecord struct {
 	LoopLimit uint32    // as in a QueryRecord
 	Derived   uint32    // codes of the derived columns that are in the output
 	CutOff    [2]uint32 // metres, as float64, low word first
+	Epsilon   [2]uint32 // of Gumbel noise, likewise; 0 for the default
 }
 
 // FaceRecord64 is a face of a hull: its support plane <normal, x> = offset.
@@ -63,7 +64,7 @@ func derivedConstants() ConstantGroup {
 	g.Constants = append(g.Constants, Constant{"NO_DERIVATIVE", uint32(batch.NoDerivative)},
 		Constant{"SMOOTH_PAIR", uint32(batch.SmoothPair)}, Constant{"UNIQUE_FEATURES", uint32(batch.UniqueFeatures)},
 		Constant{"NOT_UNIQUE", uint32(batch.NotUnique)}, Constant{"NEAR_SINGULAR", uint32(batch.NearSingular)},
-		Constant{"NOT_DERIVED", uint32(batch.NotDerived)})
+		Constant{"SMOOTHED_PAIR", uint32(batch.SmoothedPair)}, Constant{"NOT_DERIVED", uint32(batch.NotDerived)})
 	g.Arrays = []ConstantArray{{"DERIVED_WIDTHS", widths}}
 	return g
 }
