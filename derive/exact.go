@@ -376,11 +376,8 @@ func hullFaceMinimum(h *hull.Hull, of, other *placed, sign, depth float64, known
 	for f := range max(len(h.FaceStart)-1, 0) {
 		k := h.FaceStart[f]
 		n := h.Normals[k]
-		least := r3.Dot(n, center) - inradius
-		for i := range points {
-			least = min(least, r3.Dot(n, points[i]))
-		}
-		if h.Offsets[k]+of.radius-least > depth {
+		bound := h.Offsets[k] + of.radius
+		if bound-(r3.Dot(n, center)-inradius) > depth || isBeyond(&points, n, bound, depth) {
 			continue
 		}
 		n = of.rot.MulVec(n)
@@ -389,6 +386,16 @@ func hullFaceMinimum(h *hull.Hull, of, other *placed, sign, depth float64, known
 		}
 		points[oldest] = relative(other.support(r3.Scale(-1, n)))
 		oldest = (oldest + 1) % len(points)
+	}
+	return false
+}
+
+// isBeyond reports whether a point lies deeper than depth below the plane <n, x> = bound.
+func isBeyond(points *[4]r3.Vec, n r3.Vec, bound, depth float64) bool {
+	for i := range points {
+		if bound-r3.Dot(n, points[i]) > depth {
+			return true
+		}
 	}
 	return false
 }

@@ -174,6 +174,9 @@ func compareRow(t *testing.T, job *batch.Job, want, got *batch.Results, i int, t
 		return 0
 	}
 	for _, c := range (batch.DerivedColumns &^ batch.ColSmoothness).Each() {
+		if c == batch.ColCurvature && math.Abs(job.Results.Normal().At(3*i+2)) < 1e-6 {
+			continue // its basis jumps there [Duff2017, listing 3], and both polish the normal
+		}
 		w := c.Info().Width
 		x, y := want.Column(c).F64[w*i:w*i+w], got.Column(c).F64[w*i:w*i+w]
 		scale, far := 1.0, 0.0

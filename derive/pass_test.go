@@ -2,6 +2,7 @@ package derive
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"clearance/batch"
+	"clearance/derive/lanes"
 	"clearance/geom"
 	"clearance/verify"
 )
@@ -113,6 +115,81 @@ func checkRows(t *testing.T, job *batch.Job, o *Options, got *batch.Results) {
 	}
 	if full < got.N/2 {
 		t.Errorf("%v: %d of %d rows with all derivatives", o.Mode, full, got.N)
+	}
+}
+
+// TestStale: arrays that hold numbers of an earlier call are overwritten, those of rows without an answer by zeros.
+func TestStale(t *testing.T) {
+	job := jobOfTest(t, batch.Double)
+	n := job.Results.N
+	for _, variant := range append(lanes.Variants(), "off") {
+		for _, o := range []Options{{}, {Mode: Gumbel}, {Mode: Gaussian}} {
+			p := Pass{Options: o, variant: variant}
+			fresh, out := newDerivatives(n, batch.DerivedColumns), newDerivatives(n, batch.DerivedColumns)
+			for _, c := range batch.DerivedColumns.Each() {
+				column := out.Column(c)
+				for i := range column.F64 {
+					column.F64[i] = math.NaN()
+				}
+				for i := range column.U8 {
+					column.U8[i] = uint8(Smooth)
+				}
+			}
+			var products [4][]float64
+			for k, width := range []int{TwistWidth, AnswerWidth} {
+				products[k], products[k+2] = make([]float64, width*n), make([]float64, width*n)
+				for i := range products[k] {
+					products[k][i] = math.NaN()
+				}
+			}
+			ones := make([]float64, TwistWidth*n)
+			for i := range ones {
+				ones[i] = 1
+			}
+			ctx := t.Context()
+			err := errors.Join(p.Run(ctx, job, fresh), p.Run(ctx, job, out),
+				p.VJP(ctx, job, ones[:AnswerWidth*n], products[0]), p.VJP(ctx, job, ones[:AnswerWidth*n], products[2]),
+				p.JVP(ctx, job, ones, products[1]), p.JVP(ctx, job, ones, products[3]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				if c := out.Differs(i, fresh, i); c != 0 {
+					t.Fatalf("%s, %v, row %d: column %v has earlier numbers", variant, o.Mode, i, c)
+				}
+			}
+			if !slices.Equal(products[0], products[2]) || !slices.Equal(products[1], products[3]) {
+				t.Errorf("%s, %v: products have earlier numbers", variant, o.Mode)
+			}
+		}
+	}
+}
+
+// TestOrder: rows in the other order have the same bits, of every kind with every kind, by every variant and in Go.
+func TestOrder(t *testing.T) {
+	job := jobOfTest(t, batch.Double)
+	n := job.Results.N
+	pairs, results := batch.NewPairs(n), batch.NewResults(n, &job.Options)
+	for i := range n {
+		var row batch.Row
+		job.Input.Row(n-1-i, &row)
+		pairs.SetRow(i, &row)
+		results.CopyRow(i, job.Results, n-1-i, batch.AllColumns)
+	}
+	reversed := &batch.Job{Library: job.Library, Input: pairs, Options: job.Options, Results: results}
+	for _, variant := range append(lanes.Variants(), "off") {
+		for _, o := range []Options{{}, {Mode: Gumbel}} {
+			p := Pass{Options: o, Workers: 2, variant: variant}
+			got, again := newDerivatives(n, batch.DerivedColumns), newDerivatives(n, batch.DerivedColumns)
+			if err := errors.Join(p.Run(t.Context(), job, got), p.Run(t.Context(), reversed, again)); err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				if c := got.Differs(i, again, n-1-i); c != 0 {
+					t.Fatalf("%s, %v, row %d: column %v depends on the order", variant, o.Mode, i, c)
+				}
+			}
+		}
 	}
 }
 
