@@ -66,6 +66,10 @@ func (r *Results) check() error {
 		for i, t := range d.Targets {
 			want(len(t.Quantiles), len(targetStarts), "derivatives, target row %d, quantiles", i)
 		}
+		for i, c := range d.Causes {
+			want(len(c.Quantiles), len(causeEstimators()), "derivatives, cause %d, quantiles", i)
+			want(len(c.Solved), len(causeEstimators()), "derivatives, cause %d, solved", i)
+		}
 	}
 	if c := r.Contacts; c != nil {
 		solvers := len(ref.ContactSolvers())

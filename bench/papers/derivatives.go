@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"time"
 
 	"clearance/batch"
@@ -23,6 +24,7 @@ import (
 type DerivativeResults struct {
 	Problems int               `json:"problems"` // of each start of Table I
 	Targets  []DerivativeCosts `json:"targets"`  // Table I
+	Causes   []DerivativeCause `json:"causes"`   // what Table I depends on, not in the paper
 	Times    []DerivativeTime  `json:"times"`    // Table II
 	Curves   []DerivativeCurve `json:"curves"`   // Fig. 5 and 6
 	Errors   []DerivativeError `json:"errors"`   // bias and deviation, not in the paper
@@ -144,6 +146,15 @@ func derived(name string, o derive.Options, asPaper bool) estimator {
 func zeroth(samples int, epsilon float64) estimator {
 	return derived(fmt.Sprintf("0th order, M = %d, ε = %g", samples, epsilon),
 		derive.Options{Mode: batch.ZerothDerivative, Samples: samples, Epsilon: epsilon}, false)
+}
+
+// withOneNoise is an estimator with the same noise at each step.
+func withOneNoise(m estimator) estimator {
+	return estimator{m.name + ", the same noise at each step", func(e *estimate) jacobians {
+		defer func(index uint64) { e.index = index }(e.index)
+		e.index = 0
+		return m.of(e)
+	}}
 }
 
 func gaussian(samples int, epsilon float64, asPaper bool) estimator {
@@ -278,9 +289,11 @@ func axis(i int) (v r3.Vec) {
 	return v
 }
 
-// roughEllipsoid is the hull of n points of an ellipsoid with semi-axes of 0.3 to 1 m, and that ellipsoid.
-func roughEllipsoid(g *rand.Rand, n int) (*geom.Convex, geom.Ellipsoid) {
-	a := geom.Ellipsoid{SemiAxes: r3.Vec{X: logUniform(g, 0.3, 1), Y: logUniform(g, 0.3, 1), Z: logUniform(g, 0.3, 1)}}
+// roughEllipsoid is the hull of n points of an ellipsoid with semi-axes of up to the largest, three tenths of it or
+// more, and that ellipsoid.
+func roughEllipsoid(g *rand.Rand, n int, largest float64) (*geom.Convex, geom.Ellipsoid) {
+	semiAxis := func() float64 { return logUniform(g, 0.3*largest, largest) }
+	a := geom.Ellipsoid{SemiAxes: r3.Vec{X: semiAxis(), Y: semiAxis(), Z: semiAxis()}}
 	points := sphere(n, 1)
 	for i, p := range points {
 		points[i] = r3.Vec{X: p.X * a.SemiAxes.X, Y: p.Y * a.SemiAxes.Y, Z: p.Z * a.SemiAxes.Z}
@@ -292,28 +305,70 @@ func roughEllipsoid(g *rand.Rand, n int) (*geom.Convex, geom.Ellipsoid) {
 	return c, a
 }
 
-// targetProblems draws problems of pairs of hulls, several of each pair. Targets are support points of random
-// directions, which are vertices: the paper says "random target points on the surfaces", and that a quarter of its
-// problems end at 1e-32 by finite differences, which see no curvature, shows that its targets are vertices, too. Starts
-// are poses of a solution, rotated by an angle about a random axis and moved by a fifth of the size.
-func targetProblems(g *rand.Rand, pairs, each int, angle float64,
-	shape func(*rand.Rand) *geom.Convex) []targetProblem {
+// roughShapes draws the shapes of Table I.
+func roughShapes(largest float64) func(*rand.Rand) *geom.Convex {
+	return func(g *rand.Rand) *geom.Convex {
+		c, _ := roughEllipsoid(g, 12, largest)
+		return c
+	}
+}
+
+// targetDraw says how problems are drawn: several of each pair of shapes. Starts are poses of a solution, rotated by an
+// angle about a random axis and moved by a fifth of the size.
+type targetDraw struct {
+	pairs, each int
+	angle       float64
+	shape       func(*rand.Rand) *geom.Convex
+	surface     bool // targets lie anywhere on the surfaces
+}
+
+// problems draws them. Targets are support points of random directions, which are vertices, unless they lie anywhere:
+// the paper says "random target points on the surfaces", and that a quarter of its problems end at 1e-32 by finite
+// differences, which see no curvature, shows that its targets are vertices, too.
+func (d targetDraw) problems(g *rand.Rand) []targetProblem {
 	var out []targetProblem
-	for range pairs {
-		a, b := shape(g), shape(g)
+	for range d.pairs {
+		a, b := d.shape(g), d.shape(g)
 		size := a.BoundingRadius() + b.BoundingRadius()
-		for range each {
-			dirA, dirB := randomUnit(g), randomUnit(g)
-			p := targetProblem{a: a, b: b, wantA: a.CoreSupport(dirA), wantB: b.CoreSupport(dirB),
-				index: uint64(len(out)), characters: size / 2}
-			p.start.Rotation = quat.Mul(rotationTo(dirB, r3.Scale(-1, dirA)), about(dirB, 2*math.Pi*g.Float64()))
+		for range d.each {
+			p := targetProblem{a: a, b: b, index: uint64(len(out)), characters: size / 2}
+			var outA, outB r3.Vec
+			p.wantA, outA = d.target(g, a)
+			p.wantB, outB = d.target(g, b)
+			p.start.Rotation = quat.Mul(rotationTo(outB, r3.Scale(-1, outA)), about(outB, 2*math.Pi*g.Float64()))
 			rot := p.start.Matrix()
 			p.start.Position = r3.Add(r3.Sub(p.wantA, rot.MulVec(p.wantB)), r3.Scale(size/5, randomUnit(g)))
-			p.start.Rotation = quat.Mul(about(randomUnit(g), angle), p.start.Rotation)
+			p.start.Rotation = quat.Mul(about(randomUnit(g), d.angle), p.start.Rotation)
 			out = append(out, p)
 		}
 	}
 	return out
+}
+
+// target draws a point of the surface, and a direction that it supports the shape in.
+func (d targetDraw) target(g *rand.Rand, c *geom.Convex) (point, out r3.Vec) {
+	if !d.surface {
+		out = randomUnit(g)
+		return c.CoreSupport(out), out
+	}
+	h := c.Hull()
+	areas := make([]float64, len(h.Facets))
+	total := 0.0
+	for i, f := range h.Facets {
+		a, b, c := h.Vertices[f[0]], h.Vertices[f[1]], h.Vertices[f[2]]
+		total += r3.Norm(r3.Cross(r3.Sub(b, a), r3.Sub(c, a)))
+		areas[i] = total
+	}
+	drawn := total * g.Float64()
+	i := sort.SearchFloat64s(areas, drawn)
+	u, v := g.Float64(), g.Float64()
+	if u+v > 1 {
+		u, v = 1-u, 1-v
+	}
+	f := h.Facets[i]
+	p := h.Vertices[f[0]]
+	p = r3.Add(p, r3.Scale(u, r3.Sub(h.Vertices[f[1]], h.Vertices[f[0]])))
+	return r3.Add(p, r3.Scale(v, r3.Sub(h.Vertices[f[2]], h.Vertices[f[0]]))), h.Normals[i]
 }
 
 // about is a rotation by an angle about an axis.
@@ -332,16 +387,26 @@ func rotationTo(from, to r3.Vec) quat.Number {
 // gaussNewtonSteps is the number of steps of Table I.
 const gaussNewtonSteps = 50
 
-// targetEstimators are those of Table I: the paper's, and ours.
+// targetEstimators are those of Table I: the paper's, these with one thing changed, and ours.
 func targetEstimators() []estimator {
 	return []estimator{
-		differences(1e-6), differences(1e-3), zeroth(50, 1e-2), gaussian(20, 1e-3, true), gumbel(1, 1e-4, true),
+		differences(1e-6), differences(1e-3), zeroth(50, 1e-2), withOneNoise(zeroth(50, 1e-2)),
+		gaussianOfVector(20, 1e-3, false, false), gaussianOfVector(20, 1e-3, true, false),
+		gaussianOfVector(20, 1e-3, false, true),
+		gumbelOfVector(1e-4, false), gumbelOfVector(1e-3, false), gumbelOfVector(1e-3, true),
 		gaussian(20, 0, false), gumbel(0, 0, false), derived("exact", derive.Options{}, false),
 	}
 }
 
-// targetStarts are the angles by which starts are rotated away from a solution.
-var targetStarts = []float64{math.Pi / 4, math.Pi / 2, math.Pi}
+// targetStarts are the angles by which starts are rotated away from a solution. The second is that at which finite
+// differences solve about half of the problems, as in the paper.
+var targetStarts = []float64{math.Pi / 4, paperStart, math.Pi}
+
+const paperStart = 2.0
+
+// paperAxes is the largest semi-axis of the ellipsoids of Table I, metres: costs that are stuck grow with its
+// square, and are those of the paper at this size.
+const paperAxes = 0.35
 
 // finalCosts are the costs after all steps.
 func finalCosts(ctx context.Context, problems []targetProblem, m *estimator) ([]float64, error) {
@@ -368,9 +433,9 @@ func quantiles(v []float64) (q [5]float64) {
 // derivatives runs the experiments on derivatives.
 func derivatives(ctx context.Context, lab *Lab, r *Results) error {
 	out := new(DerivativeResults)
-	rough := func(g *rand.Rand) *geom.Convex { c, _ := roughEllipsoid(g, 12); return c }
 	for i, angle := range targetStarts {
-		problems := targetProblems(generator(400+uint64(i)), lab.pick(5, 20), lab.pick(2, 5), angle, rough)
+		problems := targetDraw{pairs: lab.pick(5, 100), each: lab.pick(2, 10), angle: angle,
+			shape: roughShapes(paperAxes)}.problems(generator(400 + uint64(i)))
 		out.Problems = len(problems)
 		for k, m := range targetEstimators() {
 			costs, err := finalCosts(ctx, problems, &m)
@@ -383,16 +448,21 @@ func derivatives(ctx context.Context, lab *Lab, r *Results) error {
 			out.Targets[k].Quantiles = append(out.Targets[k].Quantiles, quantiles(costs))
 		}
 	}
+	var err error
+	if out.Causes, err = derivativeCauses(ctx, lab); err != nil {
+		return err
+	}
 	objects := func(g *rand.Rand) *geom.Convex { m := lab.meshes(); return m[g.IntN(len(m))].Hull }
-	fine := targetProblems(generator(410), lab.pick(2, 5), lab.pick(2, 4), math.Pi/2, objects)
+	fine := targetDraw{pairs: lab.pick(2, 5), each: lab.pick(2, 4), angle: math.Pi / 2,
+		shape: objects}.problems(generator(410))
 	for _, f := range []struct {
 		name string
 		list []estimator
 	}{
-		{"fig5", []estimator{differences(1e-6), differences(1e-3), zeroth(50, 1e-2), gaussian(20, 1e-3, true),
-			gumbel(1, 1e-4, true), gumbel(0, 0, false)}},
-		{"fig6", []estimator{gumbel(1, 1e-4, true), gumbel(1, 1e-3, true), gumbel(1, 1e-2, true), gumbel(3, 1e-4, true),
-			gumbel(3, 1e-2, true)}},
+		{"fig5", []estimator{differences(1e-6), differences(1e-3), zeroth(50, 1e-2),
+			gaussianOfVector(20, 1e-3, false, false), gumbelOfVector(1e-4, false), gumbel(0, 0, false)}},
+		{"fig6", []estimator{gumbelOfVector(1e-5, false), gumbelOfVector(1e-4, false), gumbelOfVector(1e-3, false),
+			gumbelOfVector(1e-2, false), gumbel(1, 0, false), gumbel(3, 0, false)}},
 	} {
 		for _, m := range f.list {
 			curve, err := targetCurve(ctx, fine, f.name, &m)
@@ -427,7 +497,7 @@ func targetCurve(ctx context.Context, problems []targetProblem, name string, m *
 	return out, nil
 }
 
-// derivativeTimes repeats Table II: the mean over pairs of the shortest of three calls.
+// derivativeTimes repeats Table II: the mean over pairs of the shortest of nine calls.
 func derivativeTimes(lab *Lab) []DerivativeTime {
 	list := []estimator{differences(1e-6), zeroth(10, 1e-2), zeroth(20, 1e-2), zeroth(50, 1e-2), zeroth(100, 1e-2),
 		gaussian(10, 0.1, false), gaussian(20, 0.1, false), gaussian(50, 0.1, false), gaussian(100, 0.1, false),
@@ -443,7 +513,7 @@ func derivativeTimes(lab *Lab) []DerivativeTime {
 		for i := range list {
 			for k := range rows {
 				times[k] = math.Inf(1)
-				for range 3 {
+				for range 9 {
 					begin := time.Now()
 					list[i].of(&rows[k])
 					times[k] = min(times[k], float64(time.Since(begin))/1e3)
@@ -489,7 +559,7 @@ func derivativeErrors(lab *Lab) (out []DerivativeError) {
 	for range pairs {
 		var smooth []geom.Shape
 		e := placedRows(g, 1, gap, func(g *rand.Rand) geom.Shape {
-			c, of := roughEllipsoid(g, vertices)
+			c, of := roughEllipsoid(g, vertices, 1)
 			smooth = append(smooth, of)
 			return c
 		})[0]

@@ -7,11 +7,11 @@ import (
 
 // paperTargets are the median, Q3 and D9 of [Smoothing, Table I], by the estimator of ours that repeats it.
 var paperTargets = map[string][3]float64{
-	differences(1e-6).name:        {3e-3, 4e-2, 8e-2},
-	differences(1e-3).name:        {4e-14, 1e-2, 5e-2},
-	zeroth(50, 1e-2).name:         {2e-13, 2e-3, 5e-3},
-	gaussian(20, 1e-3, true).name: {4e-8, 3e-7, 2e-6},
-	gumbel(1, 1e-4, true).name:    {1e-8, 7e-8, 2e-5},
+	differences(1e-6).name:                        {3e-3, 4e-2, 8e-2},
+	differences(1e-3).name:                        {4e-14, 1e-2, 5e-2},
+	zeroth(50, 1e-2).name:                         {2e-13, 2e-3, 5e-3},
+	gaussianOfVector(20, 1e-3, false, false).name: {4e-8, 3e-7, 2e-6},
+	gumbelOfVector(1e-4, false).name:              {1e-8, 7e-8, 2e-5},
 }
 
 // paperDerivativeTimes are means and deviations of [Smoothing, Table II], in µs: with a collision, and without.
@@ -35,15 +35,33 @@ func (r *Results) printDerivativeTargets() string {
 	for _, angle := range targetStarts {
 		header = append(header, fmt.Sprintf("ours, start %.0f° away", angle*180/math.Pi))
 	}
-	cell := func(q [3]float64) string { return fmt.Sprintf("%.0e, %.0e, %.0e", q[0], q[1], q[2]) }
 	var rows [][]string
 	for _, t := range r.Derivatives.Targets {
 		row := []string{t.Method, "–"}
 		if q, ok := paperTargets[t.Method]; ok {
-			row[1] = cell(q)
+			row[1] = costs(q[:])
 		}
 		for _, q := range t.Quantiles {
-			row = append(row, cell([3]float64{q[2], q[3], q[4]}))
+			row = append(row, costs(q[2:]))
+		}
+		rows = append(rows, row)
+	}
+	return printTable(header, rows)
+}
+
+func costs(q []float64) string { return fmt.Sprintf("%.0e, %.0e, %.0e", q[0], q[1], q[2]) }
+
+// printDerivativeCauses prints what Table I depends on.
+func (r *Results) printDerivativeCauses() string {
+	header := []string{"changed"}
+	for _, m := range causeEstimators() {
+		header = append(header, m.name)
+	}
+	var rows [][]string
+	for _, c := range r.Derivatives.Causes {
+		row := []string{c.Change}
+		for k, q := range c.Quantiles {
+			row = append(row, fmt.Sprintf("%.0f %%: %s", 100*c.Solved[k], costs(q[2:])))
 		}
 		rows = append(rows, row)
 	}

@@ -47,7 +47,8 @@ func (r *Results) Markdown() (string, error) {
 		"rtr-choice": r.printRTRChoice, "rtr-meshes": r.printRTRMeshes,
 		"growth-times": r.printGrowthTimes, "growth-vertices": r.printGrowthVertices,
 		"growth-convergence": r.printGrowthCurves, "derivative-targets": r.printDerivativeTargets,
-		"derivative-times": r.printDerivativeTimes, "derivative-errors": r.printDerivativeErrors,
+		"derivative-causes": r.printDerivativeCauses,
+		"derivative-times":  r.printDerivativeTimes, "derivative-errors": r.printDerivativeErrors,
 		"contact-properties": r.printContactProperties, "contact-slides": r.printContactSlides,
 		"contact-pushes": r.printContactPushes, "contact-ratios": r.printContactRatios,
 		"contact-steps": r.printContactSteps, "contact-tolerances": r.printContactTolerances,
@@ -96,9 +97,10 @@ func (r *Results) has(name string) bool {
 		"rtr-choice": r.RTR != nil, "rtr-meshes": r.RTR != nil,
 		"growth-times": r.Growth != nil, "growth-vertices": r.Growth != nil, "growth-convergence": r.Growth != nil,
 		"derivative-targets": r.Derivatives != nil, "derivative-times": r.Derivatives != nil,
-		"derivative-errors": r.Derivatives != nil, "contact-properties": r.Contacts != nil,
-		"contact-slides": r.Contacts != nil, "contact-pushes": r.Contacts != nil, "contact-ratios": r.Contacts != nil,
-		"contact-steps": r.Contacts != nil, "contact-tolerances": r.Contacts != nil,
+		"derivative-errors": r.Derivatives != nil, "derivative-causes": r.Derivatives != nil,
+		"contact-properties": r.Contacts != nil, "contact-slides": r.Contacts != nil,
+		"contact-pushes": r.Contacts != nil, "contact-ratios": r.Contacts != nil, "contact-steps": r.Contacts != nil,
+		"contact-tolerances": r.Contacts != nil,
 	}[name]
 }
 
