@@ -28,9 +28,15 @@ type world struct {
 
 func (g *groups) len() int { return (len(g.worlds) + lanes.Width - 1) / lanes.Width }
 
-// form makes the groups of a problem.
-func (g *groups) form(p *Problem, o *Options, out *Solution) {
-	if len(g.worlds) != p.Worlds {
+// form makes the groups of a problem: of its worlds in only, or, if that is nil, of all.
+func (g *groups) form(p *Problem, only []int32, o *Options, out *Solution) {
+	switch {
+	case only != nil:
+		resize(&g.worlds, len(only))
+		for i, w := range only {
+			g.worlds[i].index = w
+		}
+	case len(g.worlds) != p.Worlds:
 		resize(&g.worlds, p.Worlds)
 		for w := range g.worlds {
 			g.worlds[w].index = int32(w)

@@ -28,7 +28,7 @@ type StepOptions struct {
 	Solve Options
 
 	// MaxGap is the largest gap of a contact, in metres. Zero: 2Δt times a bound of the relative speed of the pair and
-	// 1e-4 of its size, at most a hundredth of its size.
+	// 1e-4 of its size, at most a hundredth of its size. Pairs beyond it that may meet in the step have contacts too.
 	MaxGap float64
 	// Correction is the share of a penetration beyond the slop that a step removes. Zero: 0.1. Negative: none.
 	Correction float64
@@ -132,33 +132,36 @@ type Simulation struct {
 	inverse  []sym3      // of the inertias of the scene
 	solver   PairSolver
 	o        StepOptions
-	cutOff   float64
 	gravity  float64 // its magnitude
 
 	state    State
 	problem  Problem
 	solution Solution
 	contacts Solver
+	again    Solver // of worlds in which the first solve has missed a pair
 
 	rows    []worldRow  // pairs of parts that may be in contact, world after world
 	query   batch.Pairs // of rows
 	room    batch.Pairs // the memory of query
 	first   []int32     // [W+1] rows of world w
-	near    []int32     // [W, pairs] the near pairs of each world, nearN of them
+	near    []nearPair  // [W, pairs] the near pairs of each world in order, nearN of them
 	nearN   []int32     // [W]
+	open    []bool      // [W] worlds that have no solve yet, or one that has missed a pair
+	spare   []float64   // [W] by how much the motion of a pair without contacts may exceed that by the speeds before
 	results *batch.Results
 	job     batch.Job
 
+	arm     []float64   // [B] distance of the center of mass from the farthest point of a body
 	bodies  []bodyState // [W,B]
 	ids     []contactID // [W,C] of the contacts of this step
-	old     []contactID // of the last step that advanced the world
+	old     []contactID // of the last solve that advanced the world, or that has missed a pair
 	oldAt   []r3.Vec    // [W,C] positions
 	at      []r3.Vec
 	impulse []r3.Vec // [W,C] of old, in world axes
 	oldN    []int32  // [W]
 
 	// The passes over the worlds, kept so that a step allocates nothing.
-	passPrepare, passRows, passAssemble, passFinish func(worker *stepWorker, world int)
+	passPrepare, passRows, passAssemble, passMove, passFinish func(worker *stepWorker, world int)
 
 	workers []stepWorker
 	force   []float64
@@ -174,6 +177,8 @@ type contactID struct {
 type worldRow struct {
 	pair   int32
 	maxGap float64
+	apart  float64 // lower bound of the distance
+	points int     // contacts
 }
 
 // bodyState is what a step needs of a body, in world axes.
@@ -186,6 +191,7 @@ type bodyState struct {
 	velocity r3.Vec
 	spin     r3.Vec  // angular velocity
 	rim      float64 // twice the speed of the rotation at the farthest point
+	next     nextState
 }
 
 type stepWorker struct {
@@ -207,8 +213,10 @@ func NewSimulation(scene *Scene, state *State, solver PairSolver, o StepOptions)
 		return nil, err
 	}
 	s := &Simulation{scene: scene, pairs: scene.partPairs(), solver: solver, o: o, gravity: r3.Norm(o.Gravity)}
-	s.inverse = make([]sym3, len(scene.Body))
+	s.inverse, s.arm = make([]sym3, len(scene.Body)), make([]float64, len(scene.Body))
 	for b := range s.inverse {
+		bounds := scene.Bodies.Bounds(scene.Body[b])
+		s.arm[b] = bounds.Radius + r3.Norm(r3.Sub(bounds.Center, scene.center(b)))
 		if scene.movable(int32(b)) {
 			s.inverse[b] = ptr(sym3(scene.Inertia[6*b : 6*b+6])).inverse()
 		}
@@ -221,9 +229,8 @@ func NewSimulation(scene *Scene, state *State, solver PairSolver, o StepOptions)
 				s.features[shape] = NewFeatures(lib.Shape(shape))
 			}
 		}
-		s.cutOff = max(s.cutOff, 1e-2*p.size, o.MaxGap)
 	}
-	s.contacts.trusted = true // [Scene.Check] has checked the bodies, and prepare checks their state
+	s.contacts.trusted, s.again.trusted = true, true // [Scene.Check] has checked the bodies, prepare their state
 	return s, s.start(state)
 }
 
@@ -261,16 +268,17 @@ func (s *Simulation) start(from *State) error {
 	s.problem.Target, s.problem.Warm = []float64{}, []float64{}
 	s.problem.Resize(w, b, c)
 	s.bodies = make([]bodyState, w*b)
-	s.near, s.nearN, s.first = make([]int32, w*len(s.pairs)), make([]int32, w), make([]int32, w+1)
+	s.near, s.nearN, s.first = make([]nearPair, w*len(s.pairs)), make([]int32, w), make([]int32, w+1)
+	s.open, s.spare, s.again.only = make([]bool, w), make([]float64, w), make([]int32, 0, w)
 	s.ids, s.old = make([]contactID, w*c), make([]contactID, w*c)
 	s.at, s.oldAt, s.impulse = make([]r3.Vec, w*c), make([]r3.Vec, w*c), make([]r3.Vec, w*c)
 	s.oldN = make([]int32, w)
-	options := batch.Options{Precision: batch.Double, CutOff: s.cutOff, HasCutOff: true,
-		Columns: manifoldColumns}
+	options := batch.Options{Precision: batch.Double, Columns: manifoldColumns}
 	s.results = batch.NewResults(0, &options)
 	s.job = batch.Job{Library: s.scene.Bodies.Library(), Input: &s.query, Options: options}
 	s.workers = make([]stepWorker, max(s.o.Solve.Workers, 1))
-	s.passPrepare, s.passRows, s.passAssemble, s.passFinish = s.prepare, s.fillRows, s.assemble, s.finish
+	s.passPrepare, s.passRows, s.passAssemble = s.prepare, s.fillRows, s.assemble
+	s.passMove, s.passFinish = s.move, s.finish
 	return nil
 }
 

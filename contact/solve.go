@@ -85,7 +85,8 @@ func limit(n, standard int) int {
 type Solver struct {
 	workers []*worldSolver
 	groups  groups
-	trusted bool // the problems are made by a simulation, which checks what they are made from
+	only    []int32 // the worlds to solve, if not all
+	trusted bool    // the problems are made by a simulation, which checks what they are made from
 }
 
 // Solve solves the problem of every world and writes out, whose memory is kept if it suffices. Worlds are
@@ -107,7 +108,7 @@ func (s *Solver) Solve(ctx context.Context, p *Problem, o Options, out *Solution
 		return err
 	}
 	out.resize(p)
-	s.groups.form(p, &o, out)
+	s.groups.form(p, s.only, &o, out)
 	n := s.groups.len()
 	workers := max(1, min(o.Workers, n))
 	for len(s.workers) < workers {

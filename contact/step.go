@@ -31,6 +31,19 @@ func (s *Simulation) Step(ctx context.Context, force []float64) (err error) {
 	if err := s.parallel(ctx, s.passPrepare); err != nil {
 		return err
 	}
+	if err := s.solve(ctx, &s.contacts); err != nil {
+		return err
+	}
+	for s.listAgain() {
+		if err := s.solve(ctx, &s.again); err != nil {
+			return err
+		}
+	}
+	return s.parallel(context.Background(), s.passFinish) // all worlds or none
+}
+
+// solve finds the contacts and the velocities of the open worlds, and where these take the bodies.
+func (s *Simulation) solve(ctx context.Context, contacts *Solver) error {
 	s.listRows()
 	if err := s.parallel(ctx, s.passRows); err != nil {
 		return err
@@ -46,10 +59,10 @@ func (s *Simulation) Step(ctx context.Context, force []float64) (err error) {
 	if err := s.parallel(ctx, s.passAssemble); err != nil {
 		return err
 	}
-	if err := s.contacts.Solve(ctx, &s.problem, s.o.Solve, &s.solution); err != nil {
+	if err := contacts.Solve(ctx, &s.problem, s.o.Solve, &s.solution); err != nil {
 		return err
 	}
-	return s.parallel(context.Background(), s.passFinish) // all worlds or none
+	return s.parallel(ctx, s.passMove)
 }
 
 // prepare computes the free velocities of a world and finds the pairs whose balls are near.
@@ -84,16 +97,19 @@ func (s *Simulation) prepare(_ *stepWorker, w int) {
 			st.Status[w] = StepInvalid
 		}
 	}
-	s.nearN[w] = 0
+	s.nearN[w], s.spare[w], s.open[w] = 0, math.Inf(1), true
 	if st.Status[w] != Advanced {
 		return
 	}
 	near := s.near[w*len(s.pairs):]
 	for i := range s.pairs {
-		if s.mayTouch(w, &s.pairs[i]) {
-			near[s.nearN[w]] = int32(i)
-			s.nearN[w]++
+		apart, speed := s.ballsApart(w, &s.pairs[i]), s.speed(w, &s.pairs[i])
+		if apart > s.maxGap(speed, &s.pairs[i]) {
+			s.spare[w] = min(s.spare[w], apart-dt*speed)
+			continue
 		}
+		near[s.nearN[w]] = nearPair{pair: int32(i)}
+		s.nearN[w]++
 	}
 }
 
@@ -146,28 +162,36 @@ func rotated(m *geom.Mat3, a *sym3) (out sym3) {
 	return out
 }
 
-// maxGap is the largest gap of a contact of a pair.
-func (s *Simulation) maxGap(w int, p *partPair) float64 {
+// speed bounds the relative speed of any points of two bodies before the step, with that of gravity.
+func (s *Simulation) speed(w int, p *partPair) float64 {
+	a, b := s.bodiesOf(w, p)
+	return length(r3.Sub(b.velocity, a.velocity)) + s.gravity*s.o.TimeStep + a.rim + b.rim
+}
+
+func (s *Simulation) bodiesOf(w int, p *partPair) (a, b *bodyState) {
+	first := w * len(s.scene.Body)
+	return &s.bodies[first+int(p.a)], &s.bodies[first+int(p.b)]
+}
+
+// maxGap is the largest gap of a contact of a pair of a relative speed, where no solve has shown that the pair may meet
+// from farther apart, see [Simulation.missed].
+func (s *Simulation) maxGap(speed float64, p *partPair) float64 {
 	if s.o.MaxGap > 0 {
 		return s.o.MaxGap
 	}
-	bodies := len(s.scene.Body)
-	a, b := &s.bodies[w*bodies+int(p.a)], &s.bodies[w*bodies+int(p.b)]
-	speed := length(r3.Sub(b.velocity, a.velocity)) + s.gravity*s.o.TimeStep + a.rim + b.rim
 	return min(2*s.o.TimeStep*speed+slopOfSize*p.size, 1e-2*p.size)
 }
 
-// mayTouch reports whether the balls around two parts do not prove that their distance exceeds the largest gap.
-// Rounding is a few units of the coordinates, against which a millionth of them is ample.
-func (s *Simulation) mayTouch(w int, p *partPair) bool {
-	bodies := len(s.scene.Body)
-	a, b := &s.bodies[w*bodies+int(p.a)], &s.bodies[w*bodies+int(p.b)]
+// ballsApart is a lower bound of the distance of two parts, by the balls around them. Rounding is a few units of the
+// coordinates, against which a millionth of them is ample.
+func (s *Simulation) ballsApart(w int, p *partPair) float64 {
+	a, b := s.bodiesOf(w, p)
 	fa, fb := s.features[p.shapeA], s.features[p.shapeB]
 	ca, cb := r3.Add(a.pose.Position, a.matrix.MulVec(p.centerA)), r3.Add(b.pose.Position, b.matrix.MulVec(p.centerB))
 	var distance float64
 	switch {
 	case fa.form == formPlane && fb.form == formPlane:
-		return false // two half-spaces have no finite depth, and no body of theirs moves
+		return math.Inf(1) // two half-spaces have no finite depth, and no body of theirs moves
 	case fa.form == formPlane:
 		distance = dotVec(a.matrix.MulVec(p.normalA), r3.Sub(cb, ca)) - fa.radius - fb.size
 	case fb.form == formPlane:
@@ -175,8 +199,7 @@ func (s *Simulation) mayTouch(w int, p *partPair) bool {
 	default:
 		distance = length(r3.Sub(cb, ca)) - fa.size - fb.size
 	}
-	slack := 1e-12 * (taxicab(ca) + taxicab(cb) + taxicab(a.pose.Position) + taxicab(b.pose.Position) + p.size)
-	return !(distance-slack > s.maxGap(w, p))
+	return distance - 1e-12*(taxicab(ca)+taxicab(cb)+taxicab(a.pose.Position)+taxicab(b.pose.Position)+p.size)
 }
 
 func slipSpeed(x, y float64) float64 { return math.Sqrt(x*x + y*y) }
@@ -187,12 +210,14 @@ func taxicab(v r3.Vec) float64 { return math.Abs(v.X) + math.Abs(v.Y) + math.Abs
 // length is that of a vector of moderate numbers: without the care of math.Hypot, which takes several times as long.
 func length(v r3.Vec) float64 { return math.Sqrt(dotVec(v, v)) }
 
-// listRows makes room for the pairs that are near, world after world.
+// listRows makes room for the near pairs of the open worlds, world after world.
 func (s *Simulation) listRows() {
 	n := 0
 	for w, near := range s.nearN {
 		s.first[w] = int32(n)
-		n += int(near)
+		if s.open[w] {
+			n += int(near)
+		}
 	}
 	s.first[s.state.Worlds] = int32(n)
 	if n > s.room.Len() { // room for more, since the number changes from step to step
@@ -207,27 +232,37 @@ func (s *Simulation) grow(n int) {
 	s.results.Resize(n)
 }
 
-// fillRows lists the near pairs of a world.
+// fillRows lists the near pairs of a world, if it is open.
 func (s *Simulation) fillRows(_ *stepWorker, w int) {
-	for k, pair := range s.near[w*len(s.pairs):][:s.nearN[w]] {
-		i, p := int(s.first[w])+k, &s.pairs[pair]
-		s.rows[i] = worldRow{pair, s.maxGap(w, p)}
+	for k, near := range s.near[w*len(s.pairs):][:s.first[w+1]-s.first[w]] {
+		i, p := int(s.first[w])+k, &s.pairs[near.pair]
+		maxGap := math.Inf(1)
+		if !near.meets {
+			maxGap = s.maxGap(s.speed(w, p), p)
+		}
+		s.rows[i] = worldRow{pair: near.pair, maxGap: maxGap}
 		s.query.SetRow(i, &batch.Row{ShapeA: p.shapeA, ShapeB: p.shapeB, PoseA: s.partPose(w, p.a, p.partA),
 			PoseB: s.partPose(w, p.b, p.partB)})
 	}
 }
 
-// assemble builds the contacts of a world from the answers of its pairs.
+// assemble builds the contacts of a world, if it is open, from the answers of its pairs.
 func (s *Simulation) assemble(worker *stepWorker, w int) {
+	if !s.open[w] {
+		return
+	}
 	st := &s.state
-	s.problem.Count[w] = 0
+	s.problem.Count[w], st.Contacts[w] = 0, 0
 	if st.Status[w] != Advanced {
 		return
 	}
 	for i := int(s.first[w]); i < int(s.first[w+1]); i++ {
 		row := &s.rows[i]
 		distance, gap := s.results.Distance().F64[i], float64(s.results.Gap()[i])
-		if distance-gap > row.maxGap {
+		n := s.results.Normal().F64
+		maxGap := max(row.maxGap, s.closes(w, row.pair, vecOf(n[3*i:])))
+		if row.apart = distance - gap; row.apart > maxGap {
+			s.leave(w, row)
 			continue
 		}
 		status := batch.Status(s.results.Status()[i])
@@ -236,15 +271,18 @@ func (s *Simulation) assemble(worker *stepWorker, w int) {
 			break
 		}
 		p := &s.pairs[row.pair]
-		n, a, b := s.results.Normal().F64, s.results.WitnessA().F64, s.results.WitnessB().F64
+		a, b := s.results.WitnessA().F64, s.results.WitnessB().F64
 		var poses batch.Row
 		s.query.Row(i, &poses)
 		query := Pair{A: s.features[p.shapeA], B: s.features[p.shapeB], PoseA: poses.PoseA, PoseB: poses.PoseB,
 			Normal: vecOf(n[3*i:]), Distance: distance, Gap: gap, WitnessA: vecOf(a[3*i:]), WitnessB: vecOf(b[3*i:]),
-			MaxGap: row.maxGap}
+			MaxGap: maxGap}
 		worker.workspace.Build(&query, &worker.manifold)
 		t1, t2 := Tangents(worker.manifold.Normal)
 		frame := [3]r3.Vec{t1, t2, worker.manifold.Normal}
+		if row.points = worker.manifold.N; row.points == 0 {
+			s.leave(w, row)
+		}
 		for k := range worker.manifold.N {
 			if st.Contacts[w]++; int(st.Contacts[w]) <= s.o.Contacts {
 				s.addContact(w, row.pair, &frame, &worker.manifold.Points[k])
@@ -298,11 +336,11 @@ func (s *Simulation) target(gap, approach float64, p *partPair) float64 {
 	return min(s.o.Correction*max(0, -gap-slopOfSize*p.size)/dt, s.o.RecoverySpeed)
 }
 
-// warm is the impulse in world axes of the contact of the last step that has the features of contact c, else of the
+// warm is the impulse in world axes of the contact of the last solve that has the features of contact c, else of the
 // nearest one of the same pair within a fiftieth of its size; zero if there is none.
 func (s *Simulation) warm(w, c int, size float64) (impulse r3.Vec) {
 	first := w * s.o.Contacts
-	if c < first+int(s.oldN[w]) && s.old[c] == s.ids[c] { // mostly the contacts are those of the last step
+	if c < first+int(s.oldN[w]) && s.old[c] == s.ids[c] { // mostly the contacts are those of the last solve
 		return s.impulse[c]
 	}
 	nearest := 0.02 * size
@@ -320,35 +358,26 @@ func (s *Simulation) warm(w, c int, size float64) (impulse r3.Vec) {
 	return impulse
 }
 
-// finish audits the solve of a world and advances it.
+// finish commits the step of a world.
 func (s *Simulation) finish(_ *stepWorker, w int) {
 	st := &s.state
-	if st.Status[w] != Advanced {
+	if st.Status[w] != Advanced && st.Status[w] != Accepted {
 		return
 	}
-	energy, allowed := s.energy(w)
-	st.Energy[w] = energy
-	switch {
-	case s.solution.Status[w] == Invalid:
-		st.Status[w] = StepInvalid
-		return
-	case s.solution.Status[w] != Solved || !(math.Abs(energy) <= allowed):
-		if !s.o.Accept {
-			st.Status[w] = SolveUndecided
-			return
-		}
-		st.Status[w] = Accepted
+	for k := w * len(s.scene.Body); k < (w+1)*len(s.scene.Body); k++ {
+		next := &s.bodies[k].next
+		putVec(st.Velocity[3*k:], next.velocity)
+		putVec(st.Momentum[3*k:], next.momentum)
+		putVec(st.Pose[7*k:], next.pose.Position)
+		q := next.pose.Rotation
+		st.Pose[7*k+3], st.Pose[7*k+4], st.Pose[7*k+5], st.Pose[7*k+6] = q.Real, q.Imag, q.Jmag, q.Kmag
 	}
-	bodies := len(s.scene.Body)
-	for b := range bodies {
-		if !s.validAfter(w*bodies + b) {
-			st.Status[w] = StepInvalid
-			return
-		}
-	}
-	for b := range bodies {
-		s.advance(w*bodies+b, b)
-	}
+	s.remember(w)
+	st.Steps[w]++
+}
+
+// remember keeps the contacts and impulses of a solve, from which the next one starts.
+func (s *Simulation) remember(w int) {
 	first := w * s.o.Contacts
 	s.oldN[w] = s.problem.Count[w]
 	for c := first; c < first+int(s.oldN[w]); c++ {
@@ -357,111 +386,4 @@ func (s *Simulation) finish(_ *stepWorker, w int) {
 		s.impulse[c] = addScaled(addScaled(r3.Scale(l.X, q[0]), l.Y, q[1]), l.Z, q[2])
 		s.old[c], s.oldAt[c] = s.ids[c], s.at[c]
 	}
-	st.Steps[w]++
-}
-
-// validAfter reports whether the state of a body after the step is finite.
-func (s *Simulation) validAfter(k int) bool {
-	v := s.solution.Velocity[6*k : 6*k+6]
-	return finite(v...) && finite(s.state.Pose[7*k]+s.o.TimeStep*v[0], s.state.Pose[7*k+1]+s.o.TimeStep*v[1],
-		s.state.Pose[7*k+2]+s.o.TimeStep*v[2])
-}
-
-// advance moves body b of its world, entry k of all, by the velocities that the solver found.
-func (s *Simulation) advance(k, b int) {
-	st, dt, body := &s.state, s.o.TimeStep, &s.bodies[k]
-	v := s.solution.Velocity[6*k : 6*k+6]
-	velocity, spin := vecOf(v), vecOf(v[3:])
-	rotation := body.pose.Rotation
-	movable := s.scene.movable(int32(b))
-	if !movable && velocity == (r3.Vec{}) && spin == (r3.Vec{}) {
-		return
-	}
-	if movable {
-		l := body.inertia.mul(spin)
-		putVec(st.Momentum[3*k:], l)
-		middle := quat.Mul(exponential(r3.Scale(0.5*dt, spin)), rotation)
-		inverse := s.inverseAt(b, middle)
-		spin = inverse.mul(l)
-	}
-	rotation = quat.Mul(exponential(r3.Scale(dt, spin)), rotation)
-	rotation = quat.Scale(1/math.Sqrt(squaredNorm(rotation)), rotation)
-	putVec(st.Velocity[3*k:], velocity)
-	m := geom.Pose{Rotation: rotation}.Matrix()
-	center := addScaled(body.center, dt, velocity)
-	putVec(st.Pose[7*k:], r3.Sub(center, m.MulVec(s.scene.center(b))))
-	st.Pose[7*k+3], st.Pose[7*k+4] = rotation.Real, rotation.Imag
-	st.Pose[7*k+5], st.Pose[7*k+6] = rotation.Jmag, rotation.Kmag
-}
-
-func squaredNorm(q quat.Number) float64 {
-	return q.Real*q.Real + q.Imag*q.Imag + q.Jmag*q.Jmag + q.Kmag*q.Kmag
-}
-
-// exponential is the quaternion of the rotation by |v| radians about v.
-func exponential(v r3.Vec) quat.Number {
-	square := 0.25 * dotVec(v, v) // of the half angle
-	var sinc, cos float64
-	if square < 1e-3 { // the next terms are below 1e-21
-		sinc = 1 - square/6*(1-square/20*(1-square/42*(1-square/72)))
-		cos = 1 - square/2*(1-square/12*(1-square/30*(1-square/56)))
-	} else {
-		half := math.Sqrt(square)
-		sinc, cos = math.Sin(half)/half, math.Cos(half)
-	}
-	k := 0.5 * sinc
-	return quat.Number{Real: cos, Imag: k * v.X, Jmag: k * v.Y, Kmag: k * v.Z}
-}
-
-// pointVelocity is the velocity after the step of the point of a body at an arm.
-func (s *Simulation) pointVelocity(w int, body int32, arm []float64) r3.Vec {
-	v := (*[6]float64)(s.solution.Velocity[6*(w*len(s.scene.Body)+int(body)):])
-	r := (*[3]float64)(arm)
-	return r3.Vec{X: v[0] + v[4]*r[2] - v[5]*r[1], Y: v[1] + v[5]*r[0] - v[3]*r[2], Z: v[2] + v[3]*r[1] - v[4]*r[0]}
-}
-
-// energy returns the error of the energy identity of a world, and the error that its residuals and rounding allow.
-func (s *Simulation) energy(w int) (defect, allowed float64) {
-	p, bodies := &s.problem, len(s.scene.Body)
-	size := 0.0 // sum of the magnitudes of all terms
-	add := func(sum *float64, x float64) {
-		*sum += x
-		size += math.Abs(x)
-	}
-	var left, right float64
-	for b := range bodies {
-		if !s.scene.movable(int32(b)) {
-			continue
-		}
-		k := w*bodies + b
-		v, f := s.solution.Velocity[6*k:6*k+6], p.Velocity[6*k:6*k+6]
-		i := &s.bodies[k].inertia
-		linear, angular := vecOf(v), vecOf(v[3:])
-		add(&left, p.Mass[k]*r3.Dot(linear, r3.Sub(linear, vecOf(f))))
-		add(&left, r3.Dot(angular, i.mul(r3.Sub(angular, vecOf(f[3:])))))
-		size += p.Mass[k]*r3.Norm2(linear) + r3.Dot(angular, i.mul(angular))
-	}
-	contacts := int(p.Count[w])
-	largest := 1.0
-	for i := range contacts {
-		c := w*p.Contacts + i
-		q := frameRows(p.Frame[9*c:])
-		l := vecOf(s.solution.Impulse[3*c:])
-		largest = max(largest, math.Abs(l.X), math.Abs(l.Y), math.Abs(l.Z))
-		world := addScaled(addScaled(r3.Scale(l.X, q[0]), l.Y, q[1]), l.Z, q[2])
-		ofA, ofB := s.pointVelocity(w, p.BodyA[c], p.ArmA[3*c:]), s.pointVelocity(w, p.BodyB[c], p.ArmB[3*c:])
-		if !s.scene.movable(p.BodyA[c]) { // its work on the other body
-			add(&left, -dotVec(world, ofA))
-		}
-		if !s.scene.movable(p.BodyB[c]) {
-			add(&left, dotVec(world, ofB))
-		}
-		add(&right, l.Z*p.Target[c])
-		if s.o.Solve.Model == NCP {
-			relative := r3.Sub(ofB, ofA)
-			add(&right, -p.Friction[c]*l.Z*slipSpeed(dotVec(q[0], relative), dotVec(q[1], relative)))
-		}
-	}
-	const rounding = 1e-12 // of sums of some hundred products
-	return left - right, float64(contacts)*s.o.Solve.Tolerance*largest + rounding*size
 }

@@ -1,0 +1,132 @@
+package contact
+
+// The pairs without contacts that a step would let meet. The velocities before a step do not bound those after it: what
+// a body is hit by may be faster than all that is near it. So every step is checked by the velocities that the solve
+// gives, and the worlds in which it fails are solved again with contacts of those pairs.
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// nearPair is a pair of parts of a world that may have contacts.
+type nearPair struct {
+	pair  int32
+	meets bool // a solve without its contacts lets it meet, so that it has contacts at any distance
+}
+
+// margin is the part of an approach by which a pair without contacts must stay apart beyond it: impulses of another time
+// step, with which a step may be compared, differ a little.
+const margin = 0.25
+
+// closes is the largest gap that a pair may close along the normal n in a step without impulses, with the margin. The
+// rotations are those before the step.
+func (s *Simulation) closes(w int, pair int32, n r3.Vec) float64 {
+	p, first := &s.pairs[pair], w*len(s.scene.Body)
+	a, b := first+int(p.a), first+int(p.b)
+	free := s.problem.Velocity
+	approach := dotVec(n, r3.Sub(vecOf(free[6*a:]), vecOf(free[6*b:]))) + 0.5*(s.bodies[a].rim+s.bodies[b].rim)
+	return (1 + margin) * s.o.TimeStep * approach
+}
+
+// leave notes a row without contacts: by how much more the pair would have to move to meet than its speeds before the
+// step let it.
+func (s *Simulation) leave(w int, row *worldRow) {
+	s.spare[w] = min(s.spare[w], row.apart-s.o.TimeStep*s.speed(w, &s.pairs[row.pair]))
+}
+
+// missed marks the pairs without contacts that may meet in the step by the velocities of the solve, and reports whether
+// there are any. A mark lasts for the step, and the next solve has contacts of the pair; so some solve is the last.
+//
+// The distance of two parts falls by at most the motion of the centers of mass relative to each other and the reach of
+// both rotations. Pairs that this does not prove apart are tried by planes between them.
+func (s *Simulation) missed(w int) (found bool) {
+	near, rows := s.near[w*len(s.pairs):][:len(s.pairs)], s.rows[s.first[w]:s.first[w+1]]
+	normals := s.results.Normal().F64[3*s.first[w] : 3*s.first[w+1]]
+	listed, n := 0, int(s.nearN[w])
+	for i := range s.pairs {
+		p := &s.pairs[i]
+		a, b := s.bodiesOf(w, p)
+		motion := s.o.TimeStep*length(r3.Sub(b.next.velocity, a.next.velocity)) + a.next.reach + b.next.reach
+		if listed == n || int(near[listed].pair) != i {
+			if !(s.ballsApart(w, p) > motion) && !s.staysApart(w, p, s.betweenBalls(w, p)) {
+				near[s.nearN[w]] = nearPair{int32(i), true}
+				s.nearN[w]++
+				found = true
+			}
+			continue
+		}
+		row := &rows[listed]
+		if row.points == 0 && !(row.apart > motion) && !s.staysApart(w, p, vecOf(normals[3*listed:])) {
+			near[listed].meets, found = true, true
+		}
+		listed++
+	}
+	slices.SortFunc(near[:s.nearN[w]], func(a, b nearPair) int { return cmp.Compare(a.pair, b.pair) })
+	return found
+}
+
+// listAgain lists the worlds that are open, and reports whether there are any.
+func (s *Simulation) listAgain() bool {
+	s.again.only = s.again.only[:0]
+	for w, open := range s.open {
+		if open {
+			s.again.only = append(s.again.only, int32(w))
+		}
+	}
+	return len(s.again.only) > 0
+}
+
+// betweenBalls is the direction from A to B between the centers of the balls around two parts.
+func (s *Simulation) betweenBalls(w int, p *partPair) r3.Vec {
+	a, b := s.bodiesOf(w, p)
+	ca, cb := r3.Add(a.pose.Position, a.matrix.MulVec(p.centerA)), r3.Add(b.pose.Position, b.matrix.MulVec(p.centerB))
+	return r3.Sub(cb, ca)
+}
+
+// staysApart reports whether planes normal to n, or parallel to the half-space of the pair, prove two parts apart
+// throughout the step, and at its end with the margin.
+//
+// The coordinate of a point along n is linear in time but for its rotation by an angle θ about the center of mass, and
+// then differs from the linear interpolation of its ends by at most θ²/8 of its arm. So the gap between the planes is
+// at least the lesser of those at both ends, less this for both bodies.
+func (s *Simulation) staysApart(w int, p *partPair, n r3.Vec) bool {
+	a, b := s.bodiesOf(w, p)
+	switch {
+	case s.features[p.shapeA].form == formPlane:
+		if n = a.matrix.MulVec(p.normalA); a.next.angle != 0 {
+			return false
+		}
+	case s.features[p.shapeB].form == formPlane:
+		if n = r3.Scale(-1, b.matrix.MulVec(p.normalB)); b.next.angle != 0 {
+			return false
+		}
+	}
+	square := dotVec(n, n)
+	if !(square > 0 && square < math.Inf(1)) {
+		return false
+	}
+	n = r3.Scale(1/math.Sqrt(square), n)
+	before, after := s.gapAlong(p, n, &a.pose, &b.pose), s.gapAlong(p, n, &a.next.pose, &b.next.pose)
+	curved := 0.125 * (a.next.reach*a.next.angle + b.next.reach*b.next.angle)
+	return before > curved && after-margin*max(before-after, 0) > curved
+}
+
+// gapAlong is a lower bound of the gap between the parts of a pair along n, which is negative if they are not apart.
+func (s *Simulation) gapAlong(p *partPair, n r3.Vec, poseA, poseB *geom.Pose) float64 {
+	a := s.scene.Bodies.PartPose(s.scene.Body[p.a], int(p.partA), *poseA)
+	b := s.scene.Bodies.PartPose(s.scene.Body[p.b], int(p.partB), *poseB)
+	return -s.features[p.shapeA].farthest(&a, n) - s.features[p.shapeB].farthest(&b, r3.Scale(-1, n))
+}
+
+// farthest bounds ⟨n, x⟩ over the points x of a shape at a pose. Of half-spaces n is the normal.
+func (f *Features) farthest(pose *geom.Pose, n r3.Vec) float64 {
+	m := pose.Matrix()
+	point := r3.Add(pose.Position, m.MulVec(f.shape.CoreSupport(m.MulVecT(n))))
+	return dotVec(n, point) + f.radius + 1e-12*(taxicab(pose.Position)+f.center+f.size)
+}
