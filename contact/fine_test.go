@@ -141,7 +141,7 @@ func (c *fineCount) classify(scene *contact.Scene, s *contact.Simulation, before
 				if c.lost++; c.first == "" {
 					start := bodyDistance(scene, before.state.Pose, &ws, w, i, j)
 					end := bodyDistance(scene, s.State().Pose, &ws, w, i, j)
-					c.first = fmt.Sprintf("world %d: bodies %d and %d meet from %g m apart, and are %g m apart after the step",
+					c.first = fmt.Sprintf("world %d: bodies %d and %d meet from %g m, and are at %g m after the step",
 						w, i, j, start, end)
 				}
 			}

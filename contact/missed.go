@@ -20,8 +20,8 @@ type nearPair struct {
 	meets bool // a solve without its contacts lets it meet, so that it has contacts at any distance
 }
 
-// margin is the part of an approach by which a pair without contacts must stay apart beyond it: impulses of another time
-// step, with which a step may be compared, differ a little.
+// margin is the part of an approach by which a pair without contacts must stay separated beyond it: steps of another
+// length, with which a step may be compared, have slightly other impulses.
 const margin = 0.25
 
 // closes is the largest gap that a pair may close along the normal n in a step without impulses, with the margin. The
