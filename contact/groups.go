@@ -2,6 +2,7 @@ package contact
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"clearance/contact/lanes"
@@ -55,8 +56,9 @@ func (g *groups) form(p *Problem, only []int32, o *Options, out *Solution) {
 	})
 	g.problem = lanes.Problem{Bodies: p.Bodies, Contacts: p.Contacts, Mass: p.Mass, Inertia: p.Inertia,
 		Velocity: p.Velocity, Count: p.Count, BodyA: p.BodyA, BodyB: p.BodyB, ArmA: p.ArmA, ArmB: p.ArmB,
-		Frame: p.Frame, Friction: p.Friction, Target: p.Target, Warm: p.Warm, Impulse: out.Impulse, Sweeps: out.Sweeps}
-	// The residual is measured anew, and rounding must not send a solved world on. Half of the steps of Newton's method
+		Frame: p.Frame, Friction: p.Friction, Target: p.Target, Warm: p.Warm, Impulse: out.Impulse, Solved: out.Velocity,
+		Primal: out.Primal, Dual: out.Dual, Complementarity: out.Complementarity, Sweeps: out.Sweeps}
+	// The residual of Newton's method is measured anew, and rounding must not send a solved world on. Half of the steps
 	// are left for Go.
 	g.options = lanes.Options{Convex: o.Model == CCP, Tolerance: 0.999 * o.Tolerance, Sweeps: o.Sweeps,
 		Steps: (o.Steps + 1) / 2, Relaxation: o.Relaxation}
@@ -111,10 +113,20 @@ func (s *worldSolver) solveGroup(g *groups, i int, p *Problem, o *Options, trust
 		return
 	}
 	group := s.group[:n]
-	lanes.Sweep(g.variant, &g.problem, group, &g.options, &s.scratch)
-	for _, w := range group {
-		s.solveWorld(g, p, int(w), o, trusted, true, out)
+	solved := lanes.Sweep(g.variant, &g.problem, group, &g.options, &s.scratch)
+	for i, w := range group {
+		if solved>>i&1 != 0 && !o.Bound && !o.DropInternal {
+			out.swept(p, int(w))
+		} else {
+			s.solveWorld(g, p, int(w), o, trusted, true, out)
+		}
 	}
+}
+
+// swept completes the columns of a world that the sweeps of package lanes have solved.
+func (s *Solution) swept(p *Problem, w int) {
+	clear(s.Impulse[3*(w*p.Contacts+int(p.Count[w])) : 3*(w+1)*p.Contacts])
+	s.Bound[w], s.Steps[w], s.Status[w] = math.NaN(), 0, Solved
 }
 
 // newtonKernel solves a world by the kernel of Newton's method from the best impulses, and reports whether it is within

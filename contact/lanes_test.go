@@ -60,6 +60,27 @@ func TestSweepsInLanes(t *testing.T) {
 	}
 }
 
+// TestSweptResiduals: velocities and residuals of what the sweeps have solved are those that Go measures of the impulses.
+func TestSweptResiduals(t *testing.T) {
+	for _, variant := range lanes.Supported() {
+		for _, model := range []contact.Model{contact.NCP, contact.CCP} {
+			for _, kind := range []string{"stick", "slide", "spin", "stack4", "graph"} {
+				p := scenes.Pack(worldsOf(t, kind, 37, 6))
+				p.Compliance = nil
+				got := sweep(t, p, sweepsAlone(model, variant))
+				p.Warm = got.Impulse
+				want := sweep(t, p, contact.Options{Model: model, Sweeps: -1, Steps: -1, SIMD: contact.Off})
+				e := max(distance(got.Velocity, want.Velocity), distance(got.Primal, want.Primal),
+					distance(got.Dual, want.Dual), distance(got.Complementarity, want.Complementarity))
+				if !slices.Equal(got.Status, want.Status) || !slices.Equal(got.Impulse, want.Impulse) || !(e <= 1e-12) {
+					t.Errorf("%s %v %s: other impulses or statuses, or residuals or velocities that differ by %g", variant,
+						model, kind, e)
+				}
+			}
+		}
+	}
+}
+
 // TestNewtonInC: the kernel of Newton's method solves what the one in Go solves, with as many steps to 5 %: those of
 // problems that it left to Go would count twice.
 func TestNewtonInC(t *testing.T) {

@@ -13,12 +13,14 @@ typedef struct {
 } lanes_options;
 
 // The columns are those of Problem in doc.go; world holds the indices of the worlds of the group. The scratch memory
-// has lanes_sweep_scratch bytes for so many bodies and contacts and is aligned to 32.
-#define LANES_SWEEP(name)                                                                                 \
-    void name(const lanes_options *o, const int32_t *world, const double *mass, const double *inertia,    \
-              const double *velocity, const int32_t *count, const int32_t *body_a, const int32_t *body_b, \
-              const double *arm_a, const double *arm_b, const double *frame, const double *friction,      \
-              const double *target, const double *warm, double *impulse, int32_t *sweeps, void *scratch)
+// has lanes_sweep_scratch bytes for so many bodies and contacts and is aligned to 32. Bit l of the result says whether
+// world l of the group is solved.
+#define LANES_SWEEP(name)                                                                                             \
+    uint32_t name(const lanes_options *o, const int32_t *world, const double *mass, const double *inertia,            \
+                  const double *velocity, const int32_t *count, const int32_t *body_a, const int32_t *body_b,         \
+                  const double *arm_a, const double *arm_b, const double *frame, const double *friction,              \
+                  const double *target, const double *warm, double *impulse, double *solved_velocity, double *primal, \
+                  double *dual, double *complementarity, int32_t *sweeps, void *scratch)
 
 typedef LANES_SWEEP((*lanes_sweep_function));
 LANES_SWEEP(lanes_sweep_avx2);

@@ -1,9 +1,9 @@
 // Package lanes solves contact problems of worlds of rigid bodies in C: by sweeps of projected Gauss-Seidel with a
 // world in each SIMD lane, and by Newton's method, one world at a time. It is the fast half of package contact, which
-// measures every answer anew in float64 and solves what this package leaves.
+// solves what this package leaves.
 //
-// The sweeps of [Sweep] are in float32 and start from relative velocities that are formed in float64; residuals, and
-// all of [Newton], are in float64. The impulses of a world depend on its own problem alone, not on the other worlds of
+// The sweeps of [Sweep] are in float32 and start from relative velocities that are formed in float64. Residuals, and
+// all of [Newton], are in float64, and residuals are those of the impulses that are written, from these alone. The impulses of a world depend on its own problem alone, not on the other worlds of
 // a group or its lane. Variants differ in rounding. Contacts must not have compliance.
 //
 // A call belongs to one goroutine, and so does its [Scratch]. There is no error: input is checked by the caller.
@@ -22,8 +22,11 @@ type Problem struct {
 	Count, BodyA, BodyB     []int32   // [W], [W,C], [W,C]
 	ArmA, ArmB, Frame       []float64 // [W,C,3], [W,C,3], [W,C,3,3]
 	Friction, Target, Warm  []float64 // [W,C], [W,C], [W,C,3]
-	Impulse                 []float64 // [W,C,3] the answer; rows from Count on are not written
-	Sweeps                  []int32   // [W] that were made
+
+	Impulse                       []float64 // [W,C,3] the answer; rows from Count on are not written
+	Solved                        []float64 // [W,B,6] velocities that follow
+	Primal, Dual, Complementarity []float64 // [W] residuals
+	Sweeps                        []int32   // [W] that were made
 }
 
 // Options of a call.

@@ -7,13 +7,14 @@ package lanes
 #cgo LDFLAGS: -lm
 #include "api.h"
 
-static void call_sweep(lanes_sweep_function sweep, const lanes_options *o, const int32_t *world, const double *mass,
-                       const double *inertia, const double *velocity, const int32_t *count, const int32_t *body_a,
-                       const int32_t *body_b, const double *arm_a, const double *arm_b, const double *frame,
-                       const double *friction, const double *target, const double *warm, double *impulse,
-                       int32_t *sweeps, void *scratch) {
-    sweep(o, world, mass, inertia, velocity, count, body_a, body_b, arm_a, arm_b, frame, friction, target, warm,
-          impulse, sweeps, scratch);
+static uint32_t call_sweep(lanes_sweep_function sweep, const lanes_options *o, const int32_t *world,
+                           const double *mass, const double *inertia, const double *velocity, const int32_t *count,
+                           const int32_t *body_a, const int32_t *body_b, const double *arm_a, const double *arm_b,
+                           const double *frame, const double *friction, const double *target, const double *warm,
+                           double *impulse, double *solved_velocity, double *primal, double *dual,
+                           double *complementarity, int32_t *sweeps, void *scratch) {
+    return sweep(o, world, mass, inertia, velocity, count, body_a, body_b, arm_a, arm_b, frame, friction, target, warm,
+                 impulse, solved_velocity, primal, dual, complementarity, sweeps, scratch);
 }
 
 static int32_t call_newton(lanes_newton_function newton, const lanes_options *o, int32_t count, const double *mass,
@@ -89,15 +90,17 @@ func find(name string) *variant {
 }
 
 // Sweep solves a group of worlds, 1 to [Width] indices, by sweeps from the warm start. It writes the impulses of the
-// least residual of each, and the number of sweeps: a world takes no more when its residual is within the tolerance.
-// The variant is one of [Supported].
-func Sweep(variant string, p *Problem, worlds []int32, o *Options, s *Scratch) {
+// least residual of each, which lie in their cones, the velocities and residuals of these impulses, and the number of
+// sweeps: a world takes no more when its residual is within the tolerance. The bit of such a world, by its place in
+// worlds, is set in solved. The variant is one of [Supported].
+func Sweep(variant string, p *Problem, worlds []int32, o *Options, s *Scratch) (solved uint32) {
 	s.reserve(int(C.lanes_sweep_scratch(C.int32_t(p.Bodies), C.int32_t(p.Contacts))))
 	s.set(p, len(worlds), o)
-	C.call_sweep(find(variant).sweep, &s.options, (*C.int32_t)(&worlds[0]), reals(p.Mass), reals(p.Inertia),
+	return uint32(C.call_sweep(find(variant).sweep, &s.options, (*C.int32_t)(&worlds[0]), reals(p.Mass), reals(p.Inertia),
 		reals(p.Velocity), (*C.int32_t)(&p.Count[0]), (*C.int32_t)(&p.BodyA[0]), (*C.int32_t)(&p.BodyB[0]),
 		reals(p.ArmA), reals(p.ArmB), reals(p.Frame), reals(p.Friction), reals(p.Target), reals(p.Warm),
-		reals(p.Impulse), (*C.int32_t)(&p.Sweeps[0]), s.aligned)
+		reals(p.Impulse), reals(p.Solved), reals(p.Primal), reals(p.Dual), reals(p.Complementarity),
+		(*C.int32_t)(&p.Sweeps[0]), s.aligned))
 }
 
 // Newton solves a world that has contacts by Newton's method from the impulses of p, and writes those of the least

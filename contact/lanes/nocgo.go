@@ -9,7 +9,7 @@ func Supported() []string { return nil }
 type Scratch struct{}
 
 // Sweep must not be called.
-func Sweep(string, *Problem, []int32, *Options, *Scratch) { panic("lanes: none without cgo") }
+func Sweep(string, *Problem, []int32, *Options, *Scratch) uint32 { panic("lanes: none without cgo") }
 
 // Newton must not be called.
 func Newton(string, *Problem, int, *Options, *Scratch) int { panic("lanes: none without cgo") }

@@ -49,11 +49,17 @@ typedef struct {
 } entry;
 
 typedef struct {
+    vd primal, dual, complementarity, largest; // the largest component of an impulse, at least 1
+} residual;
+
+typedef struct {
     const lanes_options *o;
     body *bodies;
     slot *slots;
-    entry *entries; // [W, contacts]
-    int32_t n;      // slots
+    entry *entries;    // [W, contacts]
+    int32_t n;         // slots
+    int fresh[HALVES]; // whether v and e are those of the best impulses of all worlds
+    residual e[HALVES];
 } group;
 
 INLINE vf f(const slim p) { return *(const vf *)p; }
@@ -255,9 +261,28 @@ static void form(group *g, int h) {
     }
 }
 
-// measure forms v and c of the impulses and returns the number that the tolerance limits: the largest of ε_d,
-// ε_p/max(1, |λ|) and ε_c/max(1, |λ|).
-static vd measure(group *g, int h) {
+// into_cones takes impulses into their cones, which rounding, or a warm start, may leave.
+static void into_cones(group *g, int h) {
+    vd zero = set_d(0), below = set_d(1 - 0x1p-52);
+    for (int s = 0; s < g->n; s++) {
+        slot *c = &g->slots[s];
+        vd x = d(c->lambda[0], h), y = d(c->lambda[1], h), n = d(c->lambda[2], h);
+        vd force = sqrt_d(x * x + y * y), radius = d(c->friction, h) * n;
+        vd shrink = choose_d(force > radius, radius / force * below, set_d(1));
+        vdm pushes = n > 0;
+        put_d(c->lambda[0], h, choose_d(pushes, x * shrink, zero));
+        put_d(c->lambda[1], h, choose_d(pushes, y * shrink, zero));
+        put_d(c->lambda[2], h, choose_d(pushes | (n != n), n, zero));
+    }
+}
+
+// scaled is the number that the tolerance limits: the largest of ε_d, ε_p/max(1, |λ|) and ε_c/max(1, |λ|).
+INLINE vd scaled(const residual *e) {
+    return max_nan(e->dual, max_nan(e->primal / e->largest, e->complementarity / e->largest));
+}
+
+// measure forms v and c of the impulses and returns their residuals.
+static residual measure(group *g, int h) {
     form(g, h);
     vd zero = set_d(0), one = set_d(1), dual = zero, primal = zero, complementarity = zero, most = one;
     for (int s = 0; s < g->n; s++) {
@@ -285,7 +310,7 @@ static vd measure(group *g, int h) {
         complementarity = max_nan(complementarity, abs_d(DOT(l, c)));
         for (int i = 0; i < 3; i++) most = max_nan(most, abs_d(l[i]));
     }
-    return max_nan(dual, max_nan(primal / most, complementarity / most));
+    return (residual){primal, dual, complementarity, most};
 }
 
 // push adds to dv of a body the change by the impulse sign·p at the arm r.
@@ -361,13 +386,20 @@ static int keep(group *g, double best[W], int32_t made[W], int sweeps) {
     int open = 0;
     for (int h = 0; h < HALVES; h++) {
         if (LANES_OF_D * h >= g->o->worlds) break;
-        vd e = measure(g, h), better = set_d(0);
+        g->e[h] = measure(g, h);
+        vd e = scaled(&g->e[h]), better = set_d(0);
         int any = 0;
+        g->fresh[h] = 1;
         for (int i = 0; i < LANES_OF_D; i++) {
             int l = LANES_OF_D * h + i;
-            if (l >= g->o->worlds || best[l] <= g->o->tolerance) continue; // keeps what it has
-            made[l] = sweeps;
-            if (e[i] < best[l]) best[l] = e[i], better[i] = 1, any = 1;
+            if (l >= g->o->worlds) continue;
+            int better_now = 0;
+            if (!(best[l] <= g->o->tolerance)) { // else it keeps what it has
+                made[l] = sweeps;
+                better_now = e[i] < best[l];
+            }
+            if (better_now) best[l] = e[i], better[i] = 1, any = 1;
+            else g->fresh[h] = 0;
             open |= !(best[l] <= g->o->tolerance);
         }
         if (!any) continue;
@@ -380,6 +412,14 @@ static int keep(group *g, double best[W], int32_t made[W], int sweeps) {
     return open;
 }
 
+// measure_best sets v and e to those of the best impulses.
+static void measure_best(group *g, int h) {
+    if (g->fresh[h]) return;
+    for (int s = 0; s < g->n; s++)
+        for (int i = 0; i < 3; i++) put_d(g->slots[s].lambda[i], h, d(g->slots[s].best[i], h));
+    g->e[h] = measure(g, h);
+}
+
 LANES_SWEEP(SWEEP) {
     group g = {.o = o, .bodies = scratch};
     g.slots = (slot *)(g.bodies + o->bodies + 1);
@@ -390,6 +430,7 @@ LANES_SWEEP(SWEEP) {
     double best[W];
     int32_t made[W] = {0};
     for (int l = 0; l < W; l++) best[l] = __builtin_inf();
+    for (int h = 0; h < HALVES; h++) into_cones(&g, h);
     int open = keep(&g, best, made, 0);
     if (open) prepare(&g);
     for (int k = 0; open && k < o->sweeps;) {
@@ -398,10 +439,12 @@ LANES_SWEEP(SWEEP) {
             if (o->convex) sweep(&g, 1);
             else sweep(&g, 0);
         }
-        for (int s = 0; s < g.n; s++)
-            for (int i = 0; i < 3; i++)
-                for (int h = 0; h < HALVES; h++)
+        for (int h = 0; h < HALVES; h++) {
+            for (int s = 0; s < g.n; s++)
+                for (int i = 0; i < 3; i++)
                     put_d(g.slots[s].lambda[i], h, widen(g.slots[s].lambda32[i] + LANES_OF_D * h));
+            into_cones(&g, h);
+        }
         open = keep(&g, best, made, k);
     }
     for (int s = 0; s < g.n; s++)
@@ -410,5 +453,18 @@ LANES_SWEEP(SWEEP) {
                 for (int i = 0; i < 3; i++) // and 0 in place of -0, whose sign may depend on other worlds
                     impulse[3 * ((int64_t)world[l] * o->contacts + g.slots[s].source[l]) + i] =
                         g.slots[s].best[i][l] + 0.0;
-    for (int l = 0; l < o->worlds; l++) sweeps[world[l]] = made[l];
+    uint32_t solved = 0;
+    for (int l = 0; l < o->worlds; l++) {
+        int h = l / LANES_OF_D, i = l % LANES_OF_D;
+        if (i == 0) measure_best(&g, h);
+        residual *e = &g.e[h];
+        primal[world[l]] = e->primal[i], dual[world[l]] = e->dual[i];
+        complementarity[world[l]] = e->complementarity[i];
+        sweeps[world[l]] = made[l];
+        if (scaled(e)[i] <= o->tolerance) solved |= (uint32_t)1 << l;
+        double *v = solved_velocity + (int64_t)6 * world[l] * o->bodies;
+        for (int b = 0; b < o->bodies; b++)
+            for (int k = 0; k < 6; k++) *v++ = g.bodies[b].v[k][l] + 0.0;
+    }
+    return solved;
 }
