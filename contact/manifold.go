@@ -1,7 +1,6 @@
 package contact
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -76,6 +75,7 @@ type Workspace struct {
 	a, b       placed
 	fa, fb     flat
 	candidates []candidate
+	values     []float64 // of the candidates, see [Workspace.reduce]
 	frame      geom.Mat3 // rows t1, t2, n
 	anchor     r3.Vec    // origin of the frame, in the world
 	round      float64
@@ -107,15 +107,19 @@ func (w *Workspace) Build(p *Pair, m *Manifold) {
 			w.candidates[i].slack = slack
 		}
 	}
-	w.candidates = slices.DeleteFunc(w.candidates, func(c candidate) bool { return !(c.gap() <= p.MaxGap) })
-	deepest := math.Inf(1)
+	deepest, n := math.Inf(1), 0
 	for i := range w.candidates {
-		deepest = min(deepest, w.candidates[i].gap())
+		if gap := w.candidates[i].gap(); gap <= p.MaxGap {
+			deepest = min(deepest, gap)
+			w.candidates[n] = w.candidates[i]
+			n++
+		}
 	}
+	w.candidates = w.candidates[:n]
 	if !(deepest <= p.Distance+p.Gap+1e-9*size) && p.Distance <= p.MaxGap {
 		w.addWitness(p)
 	}
-	slices.SortFunc(w.candidates, func(a, b candidate) int { return cmp.Compare(a.id, b.id) })
+	sortByID(w.candidates)
 	w.reduce(size) // keeps the order
 	for i := range w.candidates {
 		c := &w.candidates[i]
@@ -123,6 +127,20 @@ func (w *Workspace) Build(p *Pair, m *Manifold) {
 		m.Points[m.N] = Point{Position: r3.Add(w.anchor, w.frame.MulVecT(local)), Gap: c.gap() + c.slack + w.round,
 			ID: c.id}
 		m.N++
+	}
+}
+
+// sortByID sorts candidates, which are few and mostly in order.
+func sortByID(c []candidate) {
+	for i := 1; i < len(c); i++ {
+		if c[i-1].id <= c[i].id {
+			continue
+		}
+		x, k := c[i], i
+		for ; k > 0 && c[k-1].id > x.id; k-- {
+			c[k] = c[k-1]
+		}
+		c[k] = x
 	}
 }
 
@@ -139,7 +157,7 @@ func (w *Workspace) place(p *Pair) {
 	}
 	put(&w.a, p.A, p.PoseA)
 	put(&w.b, p.B, p.PoseB)
-	scale := r3.Norm(w.a.origin) + r3.Norm(w.b.origin) + p.A.size + p.B.size + p.A.center + p.B.center
+	scale := length(w.a.origin) + length(w.b.origin) + p.A.size + p.B.size + p.A.center + p.B.center
 	w.round = roundings * scale
 	w.a.find(w.a.rot.MulVecT(r3.Vec{Z: 1}), &w.fa)
 	w.b.find(w.b.rot.MulVecT(r3.Vec{Z: -1}), &w.fb)
@@ -193,8 +211,8 @@ func (w *Workspace) cross(size float64) {
 			}
 		}
 	}
-	if !a.plane && !b.plane {
-		w.crossEdges()
+	if !a.plane && !b.plane && (b.segment() || inA < len(a.corners)) && (a.segment() || inB < len(b.corners)) {
+		w.crossEdges() // neither feature lies within the other
 	}
 	// A rim that lies within the other face has as many points as a manifold.
 	n := len(w.candidates)

@@ -1,6 +1,9 @@
 package contact
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // ties is the difference, relative to the size of the pair, below which two candidates count as equally deep, and
 // relative to the best one as equally far: the first by ID is taken, so that rounding and small motions do not change
@@ -16,17 +19,10 @@ func (w *Workspace) reduce(size float64) {
 		return
 	}
 	var kept [MaxPoints]int
-	pick := func(slack float64, value func(i int) float64) int {
-		most := math.Inf(-1)
-		for i := range c {
-			most = max(most, value(i))
-		}
-		for i := range c {
-			if value(i) >= most-slack*math.Abs(most) {
-				return i
-			}
-		}
-		return 0 // not reached
+	resize(&w.values, len(c))
+	pick := func() int { // the first of the largest values, up to ties
+		most := slices.Max(w.values)
+		return max(slices.IndexFunc(w.values, func(x float64) bool { return x >= most-ties*math.Abs(most) }), 0)
 	}
 	deepest := math.Inf(1)
 	for i := range c {
@@ -39,20 +35,23 @@ func (w *Workspace) reduce(size float64) {
 		}
 	}
 	p := c[kept[0]]
-	kept[1] = pick(ties, func(i int) float64 {
+	for i := range c {
 		x, y := c[i].x-p.x, c[i].y-p.y
-		return math.Sqrt(x*x + y*y)
-	})
-	q := c[kept[1]]
-	twice := func(p, q, r candidate) float64 { return (q.x-p.x)*(r.y-p.y) - (q.y-p.y)*(r.x-p.x) }
-	kept[2] = pick(ties, func(i int) float64 { return math.Abs(twice(p, q, c[i])) })
-	r := c[kept[2]]
-	orientation := math.Copysign(1, twice(p, q, r))
-	outside := func(i int) float64 { // twice the area that the point adds to the triangle
-		s := c[i]
-		return -min(orientation*twice(p, q, s), orientation*twice(q, r, s), orientation*twice(r, p, s))
+		w.values[i] = math.Sqrt(x*x + y*y)
 	}
-	kept[3] = pick(ties, outside)
+	kept[1] = pick()
+	q := c[kept[1]]
+	for i := range c {
+		w.values[i] = math.Abs(twice(&p, &q, &c[i]))
+	}
+	kept[2] = pick()
+	r := c[kept[2]]
+	orientation := math.Copysign(1, twice(&p, &q, &r))
+	for i := range c { // twice the area that the point adds to the triangle
+		s := &c[i]
+		w.values[i] = -min(orientation*twice(&p, &q, s), orientation*twice(&q, &r, s), orientation*twice(&r, &p, s))
+	}
+	kept[3] = pick()
 	n := 0
 	for i := range c {
 		for _, k := range kept {
@@ -65,6 +64,9 @@ func (w *Workspace) reduce(size float64) {
 	}
 	w.candidates = c[:n]
 }
+
+// twice is twice the signed area of a triangle in the tangent plane.
+func twice(p, q, r *candidate) float64 { return (q.x-p.x)*(r.y-p.y) - (q.y-p.y)*(r.x-p.x) }
 
 // merge makes one candidate of those that are closer than tolerance in the tangent plane: the deepest, with the first
 // ID.
@@ -84,7 +86,9 @@ next:
 				continue next
 			}
 		}
-		c[n] = c[i]
+		if n != i {
+			c[n] = c[i]
+		}
 		n++
 	}
 	w.candidates = c[:n]
