@@ -147,7 +147,8 @@ type flat struct {
 }
 
 func (f *flat) reset() {
-	*f = flat{corners: f.corners[:0], vertex: f.vertex[:0], edges: f.edges[:0]}
+	f.corners, f.vertex, f.edges = f.corners[:0], f.vertex[:0], f.edges[:0]
+	f.plane, f.disc, f.normal, f.slack = false, false, r3.Vec{}, 0
 }
 
 func (f *flat) add(p r3.Vec, vertex, edge uint32) {

@@ -60,7 +60,8 @@ func TestSweepsInLanes(t *testing.T) {
 	}
 }
 
-// TestSweptResiduals: velocities and residuals of what the sweeps have solved are those that Go measures of the impulses.
+// TestSweptResiduals: velocities and residuals of what the sweeps have solved are those of the impulses, as Go finds
+// them.
 func TestSweptResiduals(t *testing.T) {
 	for _, variant := range lanes.Supported() {
 		for _, model := range []contact.Model{contact.NCP, contact.CCP} {
@@ -72,9 +73,10 @@ func TestSweptResiduals(t *testing.T) {
 				want := sweep(t, p, contact.Options{Model: model, Sweeps: -1, Steps: -1, SIMD: contact.Off})
 				e := max(distance(got.Velocity, want.Velocity), distance(got.Primal, want.Primal),
 					distance(got.Dual, want.Dual), distance(got.Complementarity, want.Complementarity))
-				if !slices.Equal(got.Status, want.Status) || !slices.Equal(got.Impulse, want.Impulse) || !(e <= 1e-12) {
-					t.Errorf("%s %v %s: other impulses or statuses, or residuals or velocities that differ by %g", variant,
-						model, kind, e)
+				if !slices.Equal(got.Status, want.Status) || !slices.Equal(got.Impulse, want.Impulse) ||
+					!(e <= 1e-12) {
+					t.Errorf("%s %v %s: other impulses or statuses, or residuals or velocities that differ by %g",
+						variant, model, kind, e)
 				}
 			}
 		}

@@ -2,9 +2,10 @@
 // world in each SIMD lane, and by Newton's method, one world at a time. It is the fast half of package contact, which
 // solves what this package leaves.
 //
-// The sweeps of [Sweep] are in float32 and start from relative velocities that are formed in float64. Residuals, and
-// all of [Newton], are in float64, and residuals are those of the impulses that are written, from these alone. The impulses of a world depend on its own problem alone, not on the other worlds of
-// a group or its lane. Variants differ in rounding. Contacts must not have compliance.
+// The sweeps of [Sweep] are in float32 and start from relative velocities that are formed in float64. Residuals and
+// all of [Newton] are in float64; residuals are those of the impulses that are written, from these alone. The impulses
+// of a world depend on its own problem alone, not on the other worlds of a group or its lane. Variants differ in
+// rounding. Contacts must not have compliance.
 //
 // A call belongs to one goroutine, and so does its [Scratch]. There is no error: input is checked by the caller.
 // Without cgo [Supported] is empty, and nothing else may be called.

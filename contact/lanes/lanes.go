@@ -96,10 +96,10 @@ func find(name string) *variant {
 func Sweep(variant string, p *Problem, worlds []int32, o *Options, s *Scratch) (solved uint32) {
 	s.reserve(int(C.lanes_sweep_scratch(C.int32_t(p.Bodies), C.int32_t(p.Contacts))))
 	s.set(p, len(worlds), o)
-	return uint32(C.call_sweep(find(variant).sweep, &s.options, (*C.int32_t)(&worlds[0]), reals(p.Mass), reals(p.Inertia),
-		reals(p.Velocity), (*C.int32_t)(&p.Count[0]), (*C.int32_t)(&p.BodyA[0]), (*C.int32_t)(&p.BodyB[0]),
-		reals(p.ArmA), reals(p.ArmB), reals(p.Frame), reals(p.Friction), reals(p.Target), reals(p.Warm),
-		reals(p.Impulse), reals(p.Solved), reals(p.Primal), reals(p.Dual), reals(p.Complementarity),
+	return uint32(C.call_sweep(find(variant).sweep, &s.options, (*C.int32_t)(&worlds[0]), reals(p.Mass),
+		reals(p.Inertia), reals(p.Velocity), (*C.int32_t)(&p.Count[0]), (*C.int32_t)(&p.BodyA[0]),
+		(*C.int32_t)(&p.BodyB[0]), reals(p.ArmA), reals(p.ArmB), reals(p.Frame), reals(p.Friction), reals(p.Target),
+		reals(p.Warm), reals(p.Impulse), reals(p.Solved), reals(p.Primal), reals(p.Dual), reals(p.Complementarity),
 		(*C.int32_t)(&p.Sweeps[0]), s.aligned))
 }
 
