@@ -14,6 +14,7 @@ type RolloutReader struct {
 	f      *rolloutFile
 	lo, hi int // the worlds that the results are of
 	block  *resultBlock
+	first  int64 // row of the last range
 }
 
 // resultBlock is some rows of a file, of which those before next have been passed.
@@ -93,8 +94,12 @@ func (r *RolloutReader) Worlds(lo, hi, rows int) (*batch.RolloutResults, error) 
 	if err != nil {
 		return nil, err
 	}
+	r.first = at
 	return b.RolloutResults, nil
 }
+
+// FirstRow returns the number of the first row of the last range.
+func (r *RolloutReader) FirstRow() int64 { return r.first }
 
 // beyond is the error of a file that does not have the results of worlds [lo, hi) of so many rows each.
 func beyond(path string, lo, hi, rows int, has int64) error {
@@ -134,6 +139,9 @@ func (r *RolloutReader) ofWorlds(lo, hi int) (*batch.RolloutResults, error) {
 		begin := b.next + sort.Search(len(left), func(i int) bool { return int(left[i]) >= lo })
 		end := b.next + sort.Search(len(left), func(i int) bool { return int(left[i]) >= hi })
 		if b.next = end; end > begin {
+			if total == 0 {
+				r.first = r.f.next - int64(b.N-begin)
+			}
 			pieces = append(pieces, piece{b, begin, end})
 			total += end - begin
 		}

@@ -167,6 +167,13 @@ func TestRolloutRanges(t *testing.T) {
 							t.Fatal(err)
 						}
 						sameRollout(t, fmt.Sprintf("worlds %v of %s", p, what), got, f.part(whole, p[0], p[1]))
+						first := int64(p[0] * f.rows)
+						if f.rows == 0 {
+							first = whole.Offsets[p[0]]
+						}
+						if got.N > 0 && r.FirstRow() != first {
+							t.Errorf("worlds %v of %s begin at row %d, want %d", p, what, r.FirstRow(), first)
+						}
 					}
 					if _, err := r.Worlds(worlds-1, worlds+1, f.rows); err == nil {
 						t.Errorf("%s: a world beyond the last is read", what)

@@ -23,16 +23,18 @@ const anything = "*"
 // package may import. A package without a line here is an error, so that a new one
 // gets its place on purpose. "." is the root package.
 var layers = map[string][]string{
-	".":                {"geom", "batch", "derive", "dispatch", "engine", "cpu", "rollout", "rollout/sweep"},
-	"geom":             {"geom/hull", "geom/mesh"},
-	"geom/hull":        {},
-	"geom/mesh":        {"geom/hull"},
-	"ref":              {"geom"},
-	"geom/cells":       {},
-	"derive":           {"geom", "geom/hull", "batch", "ref", "derive/lanes", "internal/fault"},
-	"derive/lanes":     {"geom", "batch", "cpu/simd"},
-	"batch":            {"geom"},
-	"internal/score":   {"batch", "contact", "dataset", "dispatch", "verify"},
+	".":              {"geom", "batch", "derive", "dispatch", "engine", "cpu", "rollout", "rollout/sweep"},
+	"geom":           {"geom/hull", "geom/mesh"},
+	"geom/hull":      {},
+	"geom/mesh":      {"geom/hull"},
+	"ref":            {"geom"},
+	"geom/cells":     {},
+	"derive":         {"geom", "geom/hull", "batch", "ref", "derive/lanes", "internal/fault"},
+	"derive/lanes":   {"geom", "batch", "cpu/simd"},
+	"batch":          {"geom"},
+	"internal/score": {"batch", "contact", "dataset", "dispatch", "verify"},
+	"internal/audit": {"batch", "cpu", "dataset", "dispatch", "geom", "internal/memory", "internal/score", "ref",
+		"rollout", "rollout/sweep", "verify"},
 	"dataset/stream":   {"batch", "dataset", "dispatch"},
 	"internal/memory":  {},
 	"internal/fault":   {"internal/meter"},
@@ -87,7 +89,7 @@ var layers = map[string][]string{
 	"cmd/genlayout":  {"batch", "geom", "internal/layout"},
 	"cmd/gpucost":    {"batch", "bench/folder", "dataset/generate", "engine", "shaders"},
 	"cmd/libclearance": {".", "batch", "contact", "cpu", "dataset", "dataset/stream", "derive", "dispatch",
-		"engine", "geom", "geom/hull", "geom/mesh", "internal/kinematics", "internal/memory",
+		"engine", "geom", "geom/hull", "geom/mesh", "internal/audit", "internal/kinematics", "internal/memory",
 		"internal/rowtrace", "internal/score", "rollout", "rollout/sweep"},
 	"tests": {anything}, // and the packages below it
 }

@@ -18,6 +18,9 @@ type Options struct {
 	// of this job, if a batch is audited in chunks.
 	FirstRow int
 
+	// Numbers, if not nil, are the numbers of the rows of this job in their place, as where a batch is audited in part.
+	Numbers []int
+
 	// Worst is the number of worst rows kept for each check; 0 is 8.
 	Worst int
 
@@ -60,6 +63,14 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
+// number is that of row i of the job in the report.
+func (o *Options) number(i int) int {
+	if o.Numbers != nil {
+		return o.Numbers[i]
+	}
+	return o.FirstRow + i
+}
+
 // blockOf is the number of rows that a worker takes at a time: at most some milliseconds of work,
 // so that cancellation is prompt, at least enough that the shared counter is rarely contended,
 // and several blocks for each worker in between.
@@ -76,6 +87,9 @@ func Audit(ctx context.Context, job *batch.Job, o Options) (*Report, error) {
 	}
 	if err := checkJob(job); err != nil {
 		return nil, err
+	}
+	if o.Numbers != nil && len(o.Numbers) != job.Input.Len() {
+		return nil, fmt.Errorf("verify: %d numbers of %d rows", len(o.Numbers), job.Input.Len())
 	}
 	report := newReport(o.Worst)
 	report.Scale = job.Options.Query.Info().Tolerance.String()

@@ -72,7 +72,7 @@ func (a *auditor) require(id checkID, row int, ok bool, expected, found float64)
 func (a *auditor) row(i int) {
 	a.failed = false
 	a.report.Rows++
-	a.claim = claim{row: a.opt.FirstRow + i}
+	a.claim = claim{row: a.opt.number(i)}
 	c := &a.claim
 	a.readStatus(i, c)
 	if a.rowInvalid(i, c) || a.noAnswer(i, c) {

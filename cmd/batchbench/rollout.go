@@ -11,6 +11,7 @@ import (
 	"clearance/batch"
 	"clearance/dataset"
 	"clearance/dispatch"
+	"clearance/internal/audit"
 	"clearance/internal/score"
 	"clearance/rollout"
 	"clearance/verify"
@@ -147,12 +148,12 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 		return err
 	}
 	job := &rollout.Job{Bodies: file.Bodies, Options: o} // to be audited
-	sample := &rolloutSample{pairs: auditedPairs, seed: 1, workers: q.workers}
+	sample := &audit.Sample{Pairs: audit.DefaultPairs, Seed: 1, Workers: q.workers}
 	if audited { // as a whole
 		if job.Worlds, err = file.Worlds(0, file.Count()); err != nil {
 			return err
 		}
-		if err := sample.check(job); err != nil {
+		if err := sample.Check(job); err != nil {
 			return err
 		}
 		stream.Source, stream.Worlds = rollout.InMemory(job.Worlds), max(file.Count(), 1)
@@ -171,12 +172,12 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 		return f.ofFile(ctx, err)
 	}
 	bar.done()
-	var audit *rolloutAudit
+	var found *audit.Rollout
 	if audited { // before the file gets its name: after an interrupt there is none
 		bar := e.progress("verify", int64(results))
 		defer bar.done()
-		sample.bar = bar
-		if audit, err = auditRollout(ctx, job, sample); err != nil {
+		sample.Progress = bar.add
+		if found, err = audit.OfRollout(ctx, job, sample); err != nil {
 			return err
 		}
 	}
@@ -188,12 +189,12 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 	}
 	report := newRolloutReport(&o, &rep)
 	report.Results = results
-	report.Audit = audit
+	report.Audit = found
 	if err := f.write(e, report); err != nil {
 		return err
 	}
-	if report.Audit != nil && report.Audit.wrong() > 0 {
-		return exitf(exitWrong, "%s refuted by the audit", plural(report.Audit.wrong(), "row"))
+	if report.Audit != nil && report.Audit.Wrong() > 0 {
+		return exitf(exitWrong, "%s refuted by the audit", plural(report.Audit.Wrong(), "row"))
 	}
 	c := report.Counts
 	return f.unanswered(c.Invalid, c.Undecided, int64(report.Results), "status", adviceUndecided)
@@ -201,29 +202,29 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 
 // rolloutReport is the report of `rollout --json`.
 type rolloutReport struct {
-	Program         string        `json:"program"`
-	Version         string        `json:"version"`
-	Date            string        `json:"date"`
-	Platform        string        `json:"platform"`
-	Backend         string        `json:"backend"`
-	Why             string        `json:"why"`
-	Query           string        `json:"query"`
-	Precision       string        `json:"precision"`
-	Reduce          string        `json:"reduce"`
-	Worlds          int           `json:"worlds"`
-	Pairs           int           `json:"pairs"`   // of bodies in worlds
-	Results         int           `json:"results"` // rows of the file
-	AbsentPairs     int64         `json:"absent_pairs"`
-	CulledPairs     int64         `json:"culled_pairs"`
-	PartPairs       int64         `json:"part_pairs"`
-	SolvedPartPairs int64         `json:"solved_part_pairs"`
-	Omitted         int64         `json:"omitted_part_pairs,omitempty"` // of the solved ones
-	DeviceBytes     int64         `json:"device_bytes,omitempty"`       // read of the memory of a device
-	Clock           string        `json:"clock"`
-	Seconds         verify.Number `json:"seconds"`
-	Counts          counts        `json:"counts"` // of the results
-	RowErrors       []string      `json:"row_errors,omitempty"`
-	Audit           *rolloutAudit `json:"audit,omitempty"` // with --audit
+	Program         string         `json:"program"`
+	Version         string         `json:"version"`
+	Date            string         `json:"date"`
+	Platform        string         `json:"platform"`
+	Backend         string         `json:"backend"`
+	Why             string         `json:"why"`
+	Query           string         `json:"query"`
+	Precision       string         `json:"precision"`
+	Reduce          string         `json:"reduce"`
+	Worlds          int            `json:"worlds"`
+	Pairs           int            `json:"pairs"`   // of bodies in worlds
+	Results         int            `json:"results"` // rows of the file
+	AbsentPairs     int64          `json:"absent_pairs"`
+	CulledPairs     int64          `json:"culled_pairs"`
+	PartPairs       int64          `json:"part_pairs"`
+	SolvedPartPairs int64          `json:"solved_part_pairs"`
+	Omitted         int64          `json:"omitted_part_pairs,omitempty"` // of the solved ones
+	DeviceBytes     int64          `json:"device_bytes,omitempty"`       // read of the memory of a device
+	Clock           string         `json:"clock"`
+	Seconds         verify.Number  `json:"seconds"`
+	Counts          counts         `json:"counts"` // of the results
+	RowErrors       []string       `json:"row_errors,omitempty"`
+	Audit           *audit.Rollout `json:"audit,omitempty"` // with --audit
 }
 
 func newRolloutReport(o *rollout.Options, rep *rollout.Report) *rolloutReport {
@@ -259,7 +260,7 @@ func (r *rolloutReport) print(w io.Writer, out string) error {
 		thousands(r.Counts.Separated), thousands(r.Counts.Touching), thousands(r.Counts.Penetrating),
 		thousands(r.Counts.Undecided), thousands(r.Counts.Invalid))
 	if r.Audit != nil {
-		r.Audit.print(&b)
+		printRolloutAudit(&b, r.Audit)
 	}
 	fmt.Fprintf(&b, "results: %s\n", out)
 	_, err := io.WriteString(w, b.String())

@@ -48,16 +48,6 @@ func (f *sweepFlags) check() error {
 	return nil
 }
 
-// readMotions reads the bodies and their motions.
-func (f *inputFlags) readMotions() (*batch.Bodies, *batch.Motions, error) {
-	bodies, err := dataset.ReadBodies(f.shapes)
-	if err != nil {
-		return nil, nil, err
-	}
-	motions, err := dataset.ReadMotions(f.worlds, bodies)
-	return bodies, motions, err
-}
-
 func newSweep(e *env) *cobra.Command {
 	var f struct {
 		answerFlags

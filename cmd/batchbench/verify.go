@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"clearance/batch"
+	"clearance/internal/audit"
 	"clearance/internal/score"
 	"clearance/verify"
 
@@ -22,6 +23,7 @@ type auditFlags struct {
 	all           bool
 	sample        int64
 	seed          uint64
+	rows          rowsFlag // of worlds and motions
 }
 
 // add registers the flags but those of the inputs. rows says what a sample consists of.
@@ -32,6 +34,20 @@ func (f *auditFlags) add(fs *pflag.FlagSet, sample int64, rows string) {
 	fs.BoolVar(&f.all, "all", false, "compare every row with the reference")
 	fs.Int64Var(&f.sample, "sample", sample, rows+" that the reference solves again; 0 is none")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sample")
+}
+
+// addPart registers the flag of results of some rows.
+func (f *auditFlags) addPart(fs *pflag.FlagSet) {
+	fs.Var(&f.rows, "rows", "audit results of rows lo to hi of the file alone, hi not included, whole worlds")
+}
+
+// audited is the sample that the flags ask for. told is called with numbers of rows.
+func (f *auditFlags) audited(workers int, told func(rows int)) *audit.Sample {
+	s := &audit.Sample{Pairs: f.sample, Seed: f.seed, Workers: workers, Progress: told}
+	if f.all {
+		s.Pairs = audit.All
+	}
+	return s
 }
 
 // check returns an error for flags that are missing or do not go together.

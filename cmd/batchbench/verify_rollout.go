@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 
-	"clearance/batch"
 	"clearance/dataset"
-	"clearance/internal/score"
+	"clearance/internal/audit"
 	"clearance/rollout"
 	"clearance/verify"
 
@@ -33,7 +31,7 @@ type verifyRolloutReport struct {
 	Columns     []string       `json:"columns"`
 	Good        bool           `json:"good"`
 	AtLeast     bool           `json:"contacts_at_least,omitempty"` // contacts are audited as lower bounds
-	Audit       *rolloutAudit  `json:"audit"`
+	Audit       *audit.Rollout `json:"audit"`
 }
 
 // verifyRolloutFlags are the flags of `verify rollout`.
@@ -75,7 +73,8 @@ part, rows prove themselves, and the sample is a second opinion.`,
 	}
 	fs := c.Flags()
 	f.addWorlds(fs, "worlds of bodies, or of shapes")
-	f.auditFlags.add(fs, auditedPairs, "pairs of parts, of whole worlds,")
+	f.addPart(fs)
+	f.auditFlags.add(fs, audit.DefaultPairs, "pairs of parts, of whole worlds,")
 	f.addAudited(fs)
 	f.rolloutFlags.addQuestion(fs)
 	return c
@@ -83,42 +82,37 @@ part, rows prove themselves, and the sample is a second opinion.`,
 
 // verifyRollout audits a file of results of worlds of bodies against the question of the flags.
 func verifyRollout(ctx context.Context, e *env, f *verifyRolloutFlags) (*verifyRolloutReport, error) {
-	bodies, worlds, err := f.read(&f.inputFlags)
-	if err != nil {
-		return nil, err
-	}
-	results, meta, err := dataset.ReadRolloutResults(f.results)
-	if err != nil {
-		return nil, err
-	}
-	if !f.anyPrecision && f.options.Precision != results.Precision {
-		return nil, fmt.Errorf("%s is of precision %v, the audit asks for %v", f.results, results.Precision,
-			f.options.Precision)
-	}
-	f.options.Columns, f.options.Precision = results.Columns, results.Precision
 	o, err := f.rolloutOptions()
 	if err != nil {
 		return nil, err
 	}
-	job := &rollout.Job{Bodies: bodies, Worlds: worlds, Options: o, Results: results}
-	if err := f.belongs(job, meta); err != nil {
-		return nil, err
-	}
-	bar := e.progress("verify", int64(results.N))
-	defer bar.done()
-	sample := &rolloutSample{pairs: f.sample, seed: f.seed, workers: f.workers, bar: bar}
-	if f.all {
-		sample.pairs = math.MaxInt64
-	}
-	audit, err := auditRollout(ctx, job, sample)
+	file, err := f.openWorlds(&f.inputFlags)
 	if err != nil {
 		return nil, err
 	}
-	r := &verifyRolloutReport{Program: "batchbench verify", Version: versionString(), Date: now(), Results: f.results,
-		Query: o.Query.String(), Precision: o.Precision.String(), Reduce: o.Reduce.String(),
-		Tolerance: verify.Number(o.Tolerance), Claims: claimsOf(meta), Columns: columnList(results.Columns),
-		Audit: audit}
-	r.AtLeast = results.Pair != nil && (&rowAuditor{job: job}).counted() == 1
+	defer file.Close()
+	part, err := f.rows.worlds(file.Count(), file.RowsPerWorld())
+	if err != nil {
+		return nil, err
+	}
+	var bar *progress
+	defer func() { bar.done() }()
+	r := &verifyRolloutReport{Program: "batchbench verify", Version: versionString(), Date: now(), Results: f.results}
+	sample := f.audited(f.workers, func(rows int) { bar.add(rows) })
+	files := &audit.RolloutFiles{AllPairs: f.allPairs, Options: o, AnyPrecision: f.anyPrecision,
+		Files: audit.Files{Bodies: file.Bodies, Worlds: f.worlds, Results: f.results, Lo: part.Lo, Hi: part.Hi}}
+	files.Accept = func(results *dataset.RolloutReader, o *rollout.Options) error {
+		bar = e.progress("verify", results.Len())
+		r.Claims = claimsOf(results.Metadata())
+		r.AtLeast = results.Reduced() && audit.AtLeast(o, file.RowsPerWorld() == 0)
+		return f.claimed(o, results.Metadata())
+	}
+	if r.Audit, err = files.Audit(ctx, sample); err != nil {
+		return nil, err
+	}
+	o = files.Options
+	r.Query, r.Precision, r.Reduce = o.Query.String(), o.Precision.String(), o.Reduce.String()
+	r.Tolerance, r.Columns = verify.Number(o.Tolerance), columnList(o.Columns)
 	if o.HasMaxDistance {
 		r.MaxDistance = (*verify.Number)(&o.MaxDistance)
 	}
@@ -126,51 +120,21 @@ func verifyRollout(ctx context.Context, e *env, f *verifyRolloutFlags) (*verifyR
 	return r, nil
 }
 
-// belongs returns an error if the results are not of the form that the question has, or claim to answer another one.
-func (f *verifyRolloutFlags) belongs(job *rollout.Job, meta map[string]string) error {
-	o, w, r := &job.Options, job.Worlds, job.Results
-	other := func(key, claim, want, flag string) error {
-		return fmt.Errorf("%s claims to have %s %s, the audit asks for %s; see --%s", f.results, key,
-			strconv.Quote(printable(claim, 60)), want, flag)
-	}
+// claimed returns an error if the results claim to answer another question.
+func (f *verifyRolloutFlags) claimed(o *rollout.Options, meta map[string]string) error {
 	most := "none"
 	if o.HasMaxDistance {
 		most = fmt.Sprint(o.MaxDistance)
 	}
-	if q, ok := meta[metaQuery]; ok && q != o.Query.String() {
-		return other("the query", q, o.Query.String(), "query")
-	}
-	if reduce, ok := meta["reduce"]; ok && reduce != o.Reduce.String() {
-		return other("the reduction", reduce, o.Reduce.String(), "reduce")
-	}
-	if d, ok := meta["max_distance"]; ok && d != most {
-		return other("the largest distance", d, most, "max-distance")
-	}
-	if r.Columns&score.AuditColumns == 0 {
-		return fmt.Errorf("%s: the columns %s are not enough to audit, want status or distance among them", f.results,
-			strings.Join(columnList(r.Columns), ", "))
-	}
-	rows, what := w.Len(), "pairs of bodies"
-	reduced, sparse, pairs := r.Pair != nil, r.Offsets != nil, r.BodyA != nil
-	switch {
-	case o.Reduce == rollout.ReduceWorld && (!reduced || sparse || pairs != w.AllPairs):
-		return fmt.Errorf("%s has not the columns of worlds of %s; see --reduce and --all-pairs", f.results, f.worlds)
-	case o.Reduce == rollout.ReduceWorld:
-		rows, what = w.Count(), "worlds"
-	case reduced || sparse != w.AllPairs || pairs != w.AllPairs:
-		return fmt.Errorf("%s has not the columns of pairs of bodies of %s; see --reduce and --all-pairs", f.results,
-			f.worlds)
-	case sparse && len(r.Offsets) != w.Count()+1:
-		return fmt.Errorf("%s states %d worlds, %s holds %d; they do not belong together", f.results, len(r.Offsets)-1,
-			f.worlds, w.Count())
-	case sparse && !o.HasMaxDistance && o.Query.Info().CutOff != batch.CutOffAtTouch && !o.Query.Info().Boolean():
-		return fmt.Errorf("all pairs of bodies: want --max-distance, beyond which a pair needs no row")
-	case sparse:
-		return nil
-	}
-	if r.N != rows {
-		return fmt.Errorf("%s holds %s %s, %s holds %s; they do not belong together", f.worlds, thousands(rows), what,
-			f.results, plural(r.N, "row"))
+	for _, c := range []struct{ key, what, want, flag string }{
+		{metaQuery, "the query", o.Query.String(), "query"},
+		{"reduce", "the reduction", o.Reduce.String(), "reduce"},
+		{"max_distance", "the largest distance", most, "max-distance"},
+	} {
+		if claim, ok := meta[c.key]; ok && claim != c.want {
+			return fmt.Errorf("%s claims to have %s %s, the audit asks for %s; see --%s", f.results, c.what,
+				strconv.Quote(printable(claim, 60)), c.want, c.flag)
+		}
 	}
 	return nil
 }
@@ -178,9 +142,9 @@ func (f *verifyRolloutFlags) belongs(job *rollout.Job, meta map[string]string) e
 // verdict returns an error with the exit code if the answers are not good.
 func (r *verifyRolloutReport) verdict() error {
 	switch a := r.Audit; {
-	case a.wrong() > 0:
+	case a.Wrong() > 0:
 		return exitf(exitWrong, "%s: %s, the first are listed in the report",
-			r.Results, plural(a.wrong(), "wrong answer"))
+			r.Results, plural(a.Wrong(), "wrong answer"))
 	case a.Undecided > 0:
 		return exitf(exitWrong, "%s: %s undecided", r.Results, plural(a.Undecided, "answer"))
 	case a.Unanswered > 0:
@@ -210,7 +174,30 @@ func (r *verifyRolloutReport) print(w io.Writer) error {
 	if r.AtLeast {
 		b.WriteString("contacts of a Boolean query are audited as lower bounds: a world may end at its first\n")
 	}
-	r.Audit.print(&b)
+	printRolloutAudit(&b, r.Audit)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// printRolloutAudit adds an audit as text.
+func printRolloutAudit(b *strings.Builder, r *audit.Rollout) {
+	fmt.Fprintf(b, "audit: %s of parts in %s solved by the reference, %s refuted\n", plural(r.PartPairs, "pair"),
+		plural(r.Worlds, "world"), plural(r.Refuted, "row"))
+	if rest := r.OfWorlds - r.Worlds; rest > 0 {
+		fmt.Fprintf(b, "audit: %s not solved; of their rows, the form and the named pairs of parts were checked, "+
+			"which leaves %s open\n", plural(rest, "world"), thousands(r.Open))
+	}
+	fmt.Fprintf(b, "audit: %s checked, %s as answers of the pair of parts that they name, %s refuted\n",
+		plural(r.Rows, "row"), thousands(r.Named.Rows), plural(audit.RefutedAs(r.Named), "row"))
+	for _, text := range r.First {
+		fmt.Fprintf(b, "refuted: %s\n", text)
+	}
+	for i := range r.Named.Checks {
+		for _, w := range r.Named.Checks[i].Worst {
+			if name := r.Named.Checks[i].Name; w.Failed && name != audit.GapCheck {
+				fmt.Fprintf(b, "refuted: row %d fails check %s: found %.9g, expected %.9g\n", w.Row, name,
+					float64(w.Found), float64(w.Expected))
+			}
+		}
+	}
 }

@@ -54,7 +54,7 @@ func TestVerifyRollout(t *testing.T) {
 			}
 			o = command(append(append(check, flags...), "--all", "--json", "-")...).want(t, exitGood)
 			report := decode[verifyRolloutReport](t, []byte(o.stdout))
-			if !report.Good || report.Audit.Worlds != 3 || report.Audit.wrong() != 0 || report.Audit.Named.Rows == 0 {
+			if !report.Good || report.Audit.Worlds != 3 || report.Audit.Wrong() != 0 || report.Audit.Named.Rows == 0 {
 				t.Errorf("%q: %s", c.flags, o.stdout)
 			}
 			o = command(append(append(check, flags...), "--sample", "0")...).want(t, exitWrong).says(t,
@@ -88,7 +88,7 @@ func TestVerifyChangedRollout(t *testing.T) {
 		"2 wrong answers": func(r *rollout.Results) {
 			r.PartB[1], r.PartA[0] = 1, -2
 		},
-		"holds 2 pairs of bodies": func(r *rollout.Results) {
+		"has 1 rows, want 2": func(r *rollout.Results) {
 			r.N, r.PartA, r.PartB, r.Results = 1, r.PartA[:1], r.PartB[:1], r.Slice(0, 1)
 		},
 	} {
@@ -101,7 +101,7 @@ func TestVerifyChangedRollout(t *testing.T) {
 			t.Fatal(err)
 		}
 		code := exitWrong
-		if strings.HasPrefix(says, "holds") {
+		if strings.HasPrefix(says, "has ") {
 			code = exitBadInput
 		}
 		o := command(verify...).want(t, code)

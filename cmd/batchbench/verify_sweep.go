@@ -5,22 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 
-	"clearance/batch"
 	"clearance/dataset"
-	"clearance/geom"
-	"clearance/ref"
-	"clearance/rollout"
-	"clearance/rollout/sweep"
+	"clearance/internal/audit"
 	"clearance/verify"
 
 	"github.com/spf13/cobra"
-	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // verifySweepReport is the report of `verify sweep --json`.
@@ -34,7 +26,7 @@ type verifySweepReport struct {
 	Tolerance     verify.Number `json:"tolerance"`      // 0 is the default
 	Claims        claims        `json:"claims"`         // of the file, which nothing rests on
 	Good          bool          `json:"good"`
-	Audit         *sweepAudit   `json:"audit"`
+	Audit         *audit.Sweep  `json:"audit"`
 }
 
 // verifySweepFlags are the flags of `verify sweep`.
@@ -72,6 +64,7 @@ Where rows are beyond the sample the exit code is not 0.`,
 	}
 	fs := c.Flags()
 	f.addWorlds(fs, "motions of bodies along way points")
+	f.addPart(fs)
 	f.auditFlags.add(fs, defaultSample, "rows")
 	f.addWorkers(fs)
 	f.addQuestion(fs)
@@ -80,37 +73,39 @@ Where rows are beyond the sample the exit code is not 0.`,
 
 // verifySweep audits a file of results of sweeps against the question of the flags.
 func verifySweep(ctx context.Context, e *env, f *verifySweepFlags) (*verifySweepReport, error) {
-	bodies, motions, err := f.readMotions()
+	bodies, err := dataset.ReadBodies(f.shapes)
 	if err != nil {
 		return nil, err
 	}
+	file, err := dataset.OpenMotions(f.worlds, bodies)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	part, err := f.rows.worlds(file.Count(), file.RowsPerWorld())
+	if err != nil {
+		return nil, err
+	}
+	var bar *progress
+	defer func() { bar.done() }()
 	o := f.options
-	results, meta, err := dataset.ReadSweepResults(f.results)
-	if err != nil {
-		return nil, err
-	}
-	if rows := motions.Len(); results.N != rows {
-		return nil, fmt.Errorf("%s holds %s pairs of bodies, %s holds %s; they do not belong together", f.worlds,
-			thousands(rows), f.results, plural(results.N, "row"))
-	}
-	if query, ok := meta[metaQuery]; ok && query != sweepName {
-		return nil, fmt.Errorf("%s claims to answer the query %s, the audit asks for sweep", f.results,
-			strconv.Quote(printable(query, 60)))
-	}
-	bar := e.progress("verify", int64(results.N))
-	defer bar.done()
-	sample := &rolloutSample{pairs: f.sample, seed: f.seed, workers: f.workers, bar: bar}
-	if f.all {
-		sample.pairs = math.MaxInt64
-	}
-	job := &rollout.SweepJob{Bodies: bodies, Motions: motions, Options: o, Results: results}
-	audit, err := auditSweep(ctx, job, sample)
-	if err != nil {
-		return nil, err
-	}
 	r := &verifySweepReport{Program: "batchbench verify", Version: versionString(), Date: now(), Results: f.results,
-		Query: sweepName, TimeTolerance: verify.Number(o.TimeTolerance), Tolerance: verify.Number(o.Tolerance),
-		Claims: claimsOf(meta), Audit: audit}
+		Query: sweepName, TimeTolerance: verify.Number(o.TimeTolerance), Tolerance: verify.Number(o.Tolerance)}
+	sample := f.audited(f.workers, func(rows int) { bar.add(rows) })
+	files := &audit.SweepFiles{Options: o, Files: audit.Files{Bodies: bodies, Worlds: f.worlds, Results: f.results,
+		Lo: part.Lo, Hi: part.Hi}}
+	files.Accept = func(results *dataset.SweepReader) error {
+		bar = e.progress("verify", results.Len())
+		r.Claims = claimsOf(results.Metadata())
+		if query, ok := results.Metadata()[metaQuery]; ok && query != sweepName {
+			return fmt.Errorf("%s claims to answer the query %s, the audit asks for sweep", f.results,
+				strconv.Quote(printable(query, 60)))
+		}
+		return nil
+	}
+	if r.Audit, err = files.Audit(ctx, sample); err != nil {
+		return nil, err
+	}
 	r.Good = r.verdict() == nil
 	return r, nil
 }
@@ -144,311 +139,13 @@ func (r *verifySweepReport) print(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "%s: %s undecided, %s invalid\n", plural(r.Audit.Rows, "row"), thousands(r.Audit.Undecided),
 		thousands(r.Audit.Invalid))
-	r.Audit.print(&b)
+	printSweepAudit(&b, r.Audit)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// sweepAudit is the audit of results of sweeps. Of each row it checks the form. Of a sample of rows, every contact is
-// looked at by the reference, and freedom of contact is proved by its distances and the speed of the bodies.
-type sweepAudit struct {
-	Rows      int      `json:"rows"`
-	Undecided int      `json:"undecided"`
-	Invalid   int      `json:"invalid"`
-	Sample    int      `json:"sample"`
-	Poses     int      `json:"poses"`           // of pairs of bodies, at which the reference was asked
-	Unproved  int      `json:"unproved"`        // rows of the sample that were neither proved nor refuted
-	Refuted   int      `json:"refuted"`         // rows
-	First     []string `json:"first,omitempty"` // the first of them
-}
-
-// Limits of the proof of a row.
-const (
-	auditedPoses = 4096 // poses at most
-	provedShare  = 0.9  // of the lower bound of a free row that is proved; all of it has to withstand the poses
-)
-
-var errUnproved = errors.New("not proved")
-
-// sweepAuditor audits rows of a job.
-type sweepAuditor struct {
-	job    *rollout.SweepJob
-	worlds int
-	radii  []float64 // of balls about the origins of the bodies that contain them, +Inf with a half-space
-	poses  int
-	ws     ref.Workspace
-}
-
-func newSweepAuditor(job *rollout.SweepJob) *sweepAuditor {
-	c := &sweepAuditor{job: job, worlds: job.Motions.Count(), radii: make([]float64, job.Bodies.Len())}
-	lib := job.Bodies.Library()
-	for i := range c.radii {
-		for _, p := range job.Bodies.Parts(int32(i)) {
-			s := lib.Shape(p.Shape)
-			c.radii[i] = max(c.radii[i], r3.Norm(p.Pose.Position)+r3.Norm(s.Center())+s.BoundingRadius())
-		}
-	}
-	return c
-}
-
-// moving is a pair of bodies of a row.
-type moving struct {
-	world  int
-	a, b   int32 // places
-	x, y   int32 // bodies
-	absent bool
-	bad    bool // an invalid pose
-}
-
-func (c *sweepAuditor) pair(row int) moving {
-	m := c.job.Motions
-	n := len(m.TemplateA)
-	p := moving{world: row / n, a: m.TemplateA[row%n], b: m.TemplateB[row%n]}
-	p.x, p.y = m.Body(p.world, p.a), m.Body(p.world, p.b)
-	p.absent = p.x == batch.Absent || p.y == batch.Absent
-	for way := range m.WayPoints() {
-		if p.x >= 0 && c.job.Bodies.CheckPose(p.x, m.Pose(p.world, way, p.a)) != nil ||
-			p.y >= 0 && c.job.Bodies.CheckPose(p.y, m.Pose(p.world, way, p.b)) != nil {
-			p.bad = true
-		}
-	}
-	return p
-}
-
-// form returns an error if a row cannot be an answer, whatever the shapes are.
-func (c *sweepAuditor) form(row int, p *moving) error {
-	r, o := c.job.Results, c.job.Options
-	state, end := sweep.State(r.State[row]), float64(c.job.Motions.WayPoints()-1)
-	lower, upper, t0, t1 := r.Lower[row], r.Upper[row], r.T0[row], r.T1[row]
-	within := func(t float64) bool { return t >= 0 && t <= end }
-	parts := r.PartA[row] >= 0 && r.PartB[row] >= 0 && p.x >= 0 && p.y >= 0 &&
-		int(r.PartA[row]) < len(c.job.Bodies.Parts(p.x)) && int(r.PartB[row]) < len(c.job.Bodies.Parts(p.y))
-	if none := r.PartA[row] == -1 && r.PartB[row] == -1; !parts && !none {
-		return fmt.Errorf("parts %d and %d", r.PartA[row], r.PartB[row])
-	}
-	width := o.TimeTolerance
-	if width == 0 {
-		width = sweep.DefaultTimeTolerance
-	}
-	switch {
-	case state >= sweep.StateCount:
-		return fmt.Errorf("no state has the code %d", uint8(state))
-	case p.bad && !p.absent:
-		if state != sweep.Invalid {
-			return fmt.Errorf("%v, with an invalid pose", state)
-		}
-	case state == sweep.Invalid && !c.flats(p):
-		return errors.New("invalid, with poses in order")
-	case p.absent:
-		if state != sweep.Free || !math.IsInf(lower, 1) || t0 != end {
-			return fmt.Errorf("%v, with an absent body", state)
-		}
-	case state == sweep.Free:
-		beyond := math.IsInf(upper, 1) && o.HasMaxDistance && lower >= o.MaxDistance
-		attained := beyond || within(r.Closest[row])
-		if !(lower > 0 && lower <= math.MaxFloat64 && upper >= lower) || t0 != end || !attained {
-			return fmt.Errorf("free until %g, of a distance from %g to %g at %g", t0, lower, upper, r.Closest[row])
-		}
-	case state == sweep.Contact:
-		if !within(t0) || !within(t1) || !(t1 >= t0 && t1-t0 <= width*(1+0x1p-20)) || lower != 0 || !parts {
-			return fmt.Errorf("contact in [%g, %g], of a distance from %g, of parts %d and %d", t0, t1, lower,
-				r.PartA[row], r.PartB[row])
-		}
-	}
-	return nil
-}
-
-// flats reports whether both bodies have a half-space, which makes the pair invalid.
-func (c *sweepAuditor) flats(p *moving) bool {
-	return p.x >= 0 && p.y >= 0 && math.IsInf(c.radii[p.x], 1) && math.IsInf(c.radii[p.y], 1)
-}
-
-// at returns what the reference proves of the distance of two bodies at a time.
-func (c *sweepAuditor) at(p *moving, t float64) (lower, upper float64) {
-	c.poses++
-	m, bodies := c.job.Motions, c.job.Bodies
-	leg := min(int(t), m.WayPoints()-2)
-	between := func(k int32) geom.Pose {
-		from, _ := m.Pose(p.world, leg, k).Normalized()
-		to, _ := m.Pose(p.world, leg+1, k).Normalized()
-		return sweep.Between(from, to, t-float64(leg))
-	}
-	poseA, poseB := between(p.a), between(p.b)
-	lower, upper = math.Inf(1), math.Inf(1)
-	lib := bodies.Library()
-	for i, a := range bodies.Parts(p.x) {
-		x := bodies.PartPose(p.x, i, poseA)
-		sa := lib.Shape(a.Shape)
-		for j, b := range bodies.Parts(p.y) {
-			y, sb := bodies.PartPose(p.y, j, poseB), lib.Shape(b.Shape)
-			apart := r3.Norm(r3.Sub(y.Apply(sb.Center()), x.Apply(sa.Center()))) - sa.BoundingRadius() -
-				sb.BoundingRadius()
-			if apart*(1-0x1p-40) > upper {
-				continue // balls prove this pair to be farther than another one
-			}
-			pair := ref.NewPair(sa, sb, x, y)
-			found := ref.Solve(&pair, ref.Options{}, &c.ws)
-			lower, upper = min(lower, found.Lower), min(upper, found.Upper)
-		}
-	}
-	return lower, upper
-}
-
-// speed bounds by how much the distance of two bodies changes in a unit of time after the way point leg.
-func (c *sweepAuditor) speed(p *moving, leg int) float64 {
-	m := c.job.Motions
-	turn := func(k, body int32) (r3.Vec, float64) {
-		from, _ := m.Pose(p.world, leg, k).Normalized()
-		to, _ := m.Pose(p.world, leg+1, k).Normalized()
-		f, g := from.Rotation, to.Rotation
-		cos := math.Abs(f.Real*g.Real + f.Imag*g.Imag + f.Jmag*g.Jmag + f.Kmag*g.Kmag)
-		angle := 2 * math.Acos(min(cos, 1))
-		if cos > 0.999 { // where the arc cosine loses digits: the chord is at least 2/π of the arc
-			angle = math.Pi * math.Sqrt(max(0, 2-2*cos)+0x1p-50)
-		}
-		if f == g {
-			return r3.Sub(to.Position, from.Position), 0
-		}
-		return r3.Sub(to.Position, from.Position), angle * c.radii[body]
-	}
-	va, a := turn(p.a, p.x)
-	vb, b := turn(p.b, p.y)
-	return (r3.Norm(r3.Sub(vb, va)) + a + b) * (1 + 0x1p-40)
-}
-
-// slack is the tolerance of contacts, and what the rounding of poses may change a distance by.
-func (c *sweepAuditor) slack(p *moving) float64 {
-	m, far, size := c.job.Motions, 0.0, 0.0
-	for way := range m.WayPoints() {
-		far = max(far, r3.Norm(m.Pose(p.world, way, p.a).Position), r3.Norm(m.Pose(p.world, way, p.b).Position))
-	}
-	for _, x := range [2]int32{p.x, p.y} {
-		if !math.IsInf(c.radii[x], 1) {
-			size += c.radii[x]
-		}
-	}
-	t := c.job.Options.Tolerance
-	if t == 0 {
-		t = sweep.DefaultTolerance
-	}
-	return t*size*(1+0x1p-20) + 0x1p-40*(size+far)
-}
-
-// row returns an error if the reference refutes a row, errUnproved if it neither does that nor proves the row.
-func (c *sweepAuditor) row(row int, p *moving) error {
-	r := c.job.Results
-	switch sweep.State(r.State[row]) {
-	case sweep.Free:
-		lower, upper := r.Lower[row], r.Upper[row]
-		if t := r.Closest[row]; !math.IsInf(upper, 1) {
-			if known, _ := c.at(p, t); known > upper*(1+0x1p-40)+c.slack(p) {
-				return fmt.Errorf("a distance of at most %g at the time %g, where it is at least %g", upper, t, known)
-			}
-		}
-		return c.free(p, float64(c.job.Motions.WayPoints()-1), lower, provedShare*lower)
-	case sweep.Contact:
-		if known, _ := c.at(p, r.T1[row]); known > c.slack(p) {
-			return fmt.Errorf("in contact at %g, where the distance is at least %g", r.T1[row], known)
-		}
-		return c.free(p, r.T0[row], 0, 0)
-	}
-	return nil
-}
-
-// free proves that two bodies are farther apart than a distance until a time: from a pose at which they are, they stay
-// so for the time in which they could not come nearer. A pose at which they are nearer than claimed is an error.
-func (c *sweepAuditor) free(p *moving, end, claimed, proved float64) error {
-	width := c.job.Options.TimeTolerance
-	if width == 0 {
-		width = sweep.DefaultTimeTolerance
-	}
-	slack := c.slack(p)
-	for t, n := 0.0, 0; t < end; n++ {
-		lower, upper := c.at(p, t)
-		if upper < claimed-slack {
-			return fmt.Errorf("farther than %g, with a distance of at most %g at the time %g", claimed, upper, t)
-		}
-		leg := min(int(t), c.job.Motions.WayPoints()-2)
-		step := (lower - proved) / c.speed(p, leg)
-		if !(step > 0x1p-3*width) && end-t <= width && claimed == 0 {
-			return nil // to the tolerance of the first contact
-		}
-		if n == auditedPoses || !(step > 0x1p-10*width) {
-			return errUnproved
-		}
-		t = min(t+step, float64(leg+1))
-	}
-	return nil
-}
-
-// auditSweep audits the results of a job, of so many rows by the reference.
-func auditSweep(ctx context.Context, job *rollout.SweepJob, s *rolloutSample) (*sweepAudit, error) {
-	a := &sweepAudit{Rows: job.Results.N}
-	c := newSweepAuditor(job)
-	note := func(row int, err error) {
-		if a.Refuted++; len(a.First) < 5 {
-			a.First = append(a.First, fmt.Sprintf("row %d: %v", row, err))
-		}
-	}
-	refuted := make([]bool, a.Rows)
-	for row := range a.Rows {
-		if row&1023 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		switch sweep.State(job.Results.State[row]) {
-		case sweep.Undecided:
-			a.Undecided++
-		case sweep.Invalid:
-			a.Invalid++
-		}
-		p := c.pair(row)
-		if err := c.form(row, &p); err != nil {
-			refuted[row] = true
-			note(row, err)
-		}
-		refuted[row] = refuted[row] || p.absent || p.bad // nothing else to find
-		s.bar.add(1)
-	}
-	workers := s.workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	var group sync.WaitGroup
-	var mu sync.Mutex
-	rows := make(chan int)
-	for range workers {
-		group.Go(func() {
-			c := newSweepAuditor(job)
-			for row := range rows {
-				p := c.pair(row)
-				err := c.row(row, &p)
-				mu.Lock()
-				switch {
-				case errors.Is(err, errUnproved):
-					a.Unproved++
-				case err != nil:
-					note(row, err)
-				}
-				a.Poses += c.poses
-				c.poses = 0
-				mu.Unlock()
-			}
-		})
-	}
-	for row := range s.worlds(a.Rows) {
-		if ctx.Err() != nil || int64(a.Sample) >= s.pairs {
-			break
-		}
-		if a.Sample++; !refuted[row] {
-			rows <- row
-		}
-	}
-	close(rows)
-	group.Wait()
-	return a, ctx.Err()
-}
-
-func (a *sweepAudit) print(b *strings.Builder) {
+// printSweepAudit adds an audit as text.
+func printSweepAudit(b *strings.Builder, a *audit.Sweep) {
 	fmt.Fprintf(b, "audit: %s checked, %s at %s by the reference, %s unproved, %s refuted\n", plural(a.Rows, "row"),
 		thousands(a.Sample), plural(a.Poses, "pose"), thousands(a.Unproved), thousands(a.Refuted))
 	if rest := a.Rows - a.Sample; rest > 0 {

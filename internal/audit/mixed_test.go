@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"fmt"
@@ -72,11 +72,11 @@ func TestAuditOfMixedBodies(t *testing.T) {
 		if _, err := rollout.Run(t.Context(), d, job, dispatch.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		a, err := auditRollout(t.Context(), job, &rolloutSample{pairs: int64(worlds) * 30})
+		a, err := OfRollout(t.Context(), job, &Sample{Pairs: int64(worlds) * 30})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.wrong() != 0 {
+		if a.Wrong() != 0 {
 			t.Errorf("%d: %s", k, fmt.Sprintf("%+v", a))
 		}
 	}

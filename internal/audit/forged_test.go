@@ -1,6 +1,7 @@
-package main
+package audit
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -115,11 +116,14 @@ func TestForgedRollouts(t *testing.T) {
 			if change != nil {
 				change(job.Results)
 			}
-			a, err := auditRollout(t.Context(), job, &rolloutSample{pairs: math.MaxInt64})
+			a, err := OfRollout(t.Context(), job, &Sample{Pairs: All})
 			if err != nil {
 				return err
 			}
-			return (&verifyRolloutReport{Audit: a}).verdict()
+			if !a.Good() {
+				return fmt.Errorf("%+v", a)
+			}
+			return nil
 		}
 		if err := verdict(nil); err != nil {
 			t.Errorf("%s: honest results: %v", c.name, err)

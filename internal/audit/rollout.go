@@ -1,29 +1,22 @@
-package main
+package audit
 
 import (
 	"context"
 	"fmt"
-	"iter"
 	"math"
-	"math/rand/v2"
-	"strings"
 
 	"clearance/batch"
 	"clearance/cpu"
 	"clearance/dispatch"
-	"clearance/internal/memory"
 	"clearance/rollout"
 	"clearance/verify"
 )
 
-// auditedPairs is the number of pairs of parts that the audit of a rollout has the reference solve: whole worlds, at
-// even distances.
-const auditedPairs = 20_000
-
-// rolloutAudit is the audit of the results of a rollout. Of each row it checks the form and, from the shapes alone, the
+// Rollout is the audit of the results of a rollout. Of each row it checks the form and, from the shapes alone, the
 // answer as one of the pair of parts that the row names. The reference solves every pair of parts of a sample of
 // worlds, culled or not, and its certified bounds refute answers that exclude them.
-type rolloutAudit struct {
+type Rollout struct {
+	findings
 	Rows       int            `json:"rows"`
 	Undecided  int            `json:"undecided"`
 	Invalid    int            `json:"invalid"`
@@ -34,102 +27,41 @@ type rolloutAudit struct {
 	OfWorlds   int            `json:"of_worlds"`
 	Open       int            `json:"open"` // worlds not solved, with rows that are not proved by themselves
 	PartPairs  int            `json:"part_pairs"`
-	Refuted    int            `json:"refuted"`         // rows, by their form or by the reference
-	First      []string       `json:"first,omitempty"` // the first of them
-}
+	Refuted    int            `json:"refuted"` // rows, by their form or by the reference
 
-// rolloutSample says which worlds the reference solves.
-type rolloutSample struct {
-	pairs   int64 // of parts, but that worlds are solved whole
-	seed    uint64
-	workers int
-	bar     *progress // of rows
-}
-
-// print adds the audit as text.
-func (r *rolloutAudit) print(b *strings.Builder) {
-	fmt.Fprintf(b, "audit: %s of parts in %s solved by the reference, %s refuted\n", plural(r.PartPairs, "pair"),
-		plural(r.Worlds, "world"), plural(r.Refuted, "row"))
-	if rest := r.OfWorlds - r.Worlds; rest > 0 {
-		fmt.Fprintf(b, "audit: %s not solved; of their rows, the form and the named pairs of parts were checked, "+
-			"which leaves %s open\n", plural(rest, "world"), thousands(r.Open))
-	}
-	fmt.Fprintf(b, "audit: %s checked, %s as answers of the pair of parts that they name, %s refuted\n",
-		plural(r.Rows, "row"), thousands(r.Named.Rows), plural(refutedAs(r.Named), "row"))
-	for _, text := range r.First {
-		fmt.Fprintf(b, "refuted: %s\n", text)
-	}
-	for i := range r.Named.Checks {
-		for _, w := range r.Named.Checks[i].Worst {
-			if name := r.Named.Checks[i].Name; w.Failed && name != gapCheck {
-				fmt.Fprintf(b, "refuted: row %d fails check %s: found %.9g, expected %.9g\n", w.Row, name,
-					float64(w.Found), float64(w.Expected))
-			}
-		}
-	}
+	firstWorld, firstRow int // of those that are audited, in files
 }
 
 // note counts a refuted row.
-func (r *rolloutAudit) note(world, row int, err error) {
+func (r *Rollout) note(world, row int, err error) {
 	if err == nil {
 		return
 	}
-	if r.Refuted++; len(r.First) < 5 {
-		r.First = append(r.First, fmt.Sprintf("world %d, row %d: %v", world, row, err))
-	}
+	r.Refuted++
+	world, row = world+r.firstWorld, row+r.firstRow
+	r.keep(row, fmt.Sprintf("world %d, row %d: %v", world, row, err))
 }
 
-// wrong is the larger of the numbers of rows that both kinds of checks refute, since a row may be in both.
-func (r *rolloutAudit) wrong() int { return max(r.Refuted, refutedAs(r.Named)) }
-
-// worldPairs is the largest number of pairs of parts of a world that are in memory at a time, some 300 bytes each.
-const worldPairs = 1 << 22
-
-// check returns an error if a world has more pairs of parts than the reference could solve.
-func (s *rolloutSample) check(job *rollout.Job) error {
-	w := job.Worlds
-	most := memory.Room(worldPairs, 512)
-	if s.pairs < worldPairs {
-		most = min(most, 50*max(s.pairs, auditedPairs))
+// merge adds the audit of the worlds that follow.
+func (r *Rollout) merge(o *Rollout) {
+	r.Rows, r.Undecided, r.Invalid = r.Rows+o.Rows, r.Undecided+o.Undecided, r.Invalid+o.Invalid
+	r.Unanswered, r.Unaudited = r.Unanswered+o.Unanswered, r.Unaudited+o.Unaudited
+	r.Worlds, r.OfWorlds, r.Open = r.Worlds+o.Worlds, r.OfWorlds+o.OfWorlds, r.Open+o.Open
+	r.PartPairs, r.Refuted = r.PartPairs+o.PartPairs, r.Refuted+o.Refuted
+	if len(o.Named.Checks) > 0 { // else no row named a pair of parts
+		r.Named.Merge(o.Named)
 	}
-	for world := range w.Count() {
-		if n := partPairs(job, world); n > most {
-			return fmt.Errorf("audit: world %d has %d pairs of parts, which the reference would solve", world, n)
-		}
-		if w.Shared() { // the same in all worlds
-			break
-		}
-	}
-	return nil
+	r.findings.merge(&o.findings)
 }
 
-// worlds yields all worlds once, from anywhere on and by steps of about the golden ratio of their number, so that the
-// first of them are spread over the whole.
-func (s *rolloutSample) worlds(n int) iter.Seq[int] {
-	return func(yield func(world int) bool) {
-		if n == 0 {
-			return
-		}
-		world, step := rand.New(rand.NewPCG(s.seed, 0)).IntN(n), 1+int(float64(n)/math.Phi)
-		for divisor(step, n) != 1 {
-			step++
-		}
-		for range n {
-			if !yield(world) {
-				return
-			}
-			world = (world + step) % n
-		}
-	}
+// Good reports whether every answer was audited, each row has one, and none is refuted.
+func (r *Rollout) Good() bool {
+	return r.Wrong() == 0 && r.Undecided == 0 && r.Unanswered == 0 && r.Open == 0 && r.Unaudited == 0 &&
+		(r.Worlds > 0 || r.OfWorlds == 0)
 }
 
-// divisor is the greatest common divisor.
-func divisor(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
+// Wrong is the larger of the numbers of rows that both kinds of checks refute, since a row may be in both.
+func (r *Rollout) Wrong() int { return max(r.Refuted, RefutedAs(r.Named)) }
 
 // partPairs is the number of pairs of parts of a world; of all pairs with those that are skipped.
 func partPairs(job *rollout.Job, world int) (n int64) {
@@ -154,15 +86,22 @@ func partPairs(job *rollout.Job, world int) (n int64) {
 	return n
 }
 
-// auditRollout audits the results of a job.
-func auditRollout(ctx context.Context, job *rollout.Job, s *rolloutSample) (*rolloutAudit, error) {
-	if err := s.check(job); err != nil {
+// OfRollout audits the results of a job.
+func OfRollout(ctx context.Context, job *rollout.Job, s *Sample) (*Rollout, error) {
+	if err := s.Check(job); err != nil {
 		return nil, err
 	}
-	r := &rolloutAudit{Rows: job.Results.N, Named: new(verify.Report), OfWorlds: job.Worlds.Count()}
+	n := job.Worlds.Count()
+	r := &Rollout{Named: new(verify.Report), OfWorlds: n}
+	return r, r.run(ctx, job, s, s.worldsOf(n, func(world int) int64 { return partPairs(job, world) }))
+}
+
+// run audits the results of a job, whose worlds of a list, in ascending order, the reference solves; all for nil.
+func (r *Rollout) run(ctx context.Context, job *rollout.Job, s *Sample, solve chosen) error {
+	r.Rows = job.Results.N
 	c := newRowAuditor(job)
 	if err := r.rows(ctx, c, s); err != nil {
-		return nil, err
+		return err
 	}
 	d := dispatch.New(cpu.NewReference())
 	defer d.Close()
@@ -172,10 +111,7 @@ func auditRollout(ctx context.Context, job *rollout.Job, s *rolloutSample) (*rol
 			r.Open++
 		}
 	}
-	for world := range s.worlds(job.Worlds.Count()) {
-		if int64(r.PartPairs) >= s.pairs {
-			break
-		}
+	for world := range solve.within(0, job.Worlds.Count()) {
 		rows, list := listOf(job, world)
 		o := batch.Options{Precision: batch.Double, Columns: batch.ColDistance | batch.ColGap | batch.ColStatus}
 		if q := job.Options.Query; !q.Info().SignedDistance {
@@ -187,7 +123,7 @@ func auditRollout(ctx context.Context, job *rollout.Job, s *rolloutSample) (*rol
 		}
 		again := &batch.Job{Library: job.Bodies.Library(), Input: pairs, Options: o}
 		if _, err := d.Run(ctx, again, dispatch.Options{}); err != nil {
-			return nil, err
+			return err
 		}
 		r.Worlds++
 		if c.open[world] {
@@ -200,7 +136,7 @@ func auditRollout(ctx context.Context, job *rollout.Job, s *rolloutSample) (*rol
 	if out := job.Results; out.Distance().Len() != 0 && out.Gap() == nil {
 		r.Unaudited += out.N - solved
 	}
-	return r, nil
+	return nil
 }
 
 // interval is what the reference proves of a pair of parts, of a row or of a world.
@@ -259,7 +195,7 @@ func listOf(job *rollout.Job, world int) (rows []rowOf, list []batch.Row) {
 }
 
 // world audits the rows of a world.
-func (r *rolloutAudit) world(c *rowAuditor, world int, rows []rowOf, solved *batch.Results) {
+func (r *Rollout) world(c *rowAuditor, world int, rows []rowOf, solved *batch.Results) {
 	job, whole := c.job, nothing
 	touch := job.Options.Query.Info().Touch
 	for i := range rows {
@@ -332,7 +268,7 @@ func (x *interval) add(y interval) {
 }
 
 // row returns an error if row i of the results is refuted, also by the pair of parts that it names.
-func (r *rolloutAudit) row(row *rowOf, c *rowAuditor, world, i int, solved *batch.Results) error {
+func (r *Rollout) row(row *rowOf, c *rowAuditor, world, i int, solved *batch.Results) error {
 	w := c.job.Worlds
 	if err := r.check(&row.known, c, i, w.Body(world, row.a), w.Body(world, row.b)); err != nil {
 		return err
@@ -364,7 +300,7 @@ func (row *rowOf) named(out *rollout.Results, i int, solved *batch.Results) erro
 }
 
 // check returns an error if row i of the results, of bodies x and y, excludes what is known.
-func (r *rolloutAudit) check(known *interval, c *rowAuditor, i int, x, y int32) error {
+func (r *Rollout) check(known *interval, c *rowAuditor, i int, x, y int32) error {
 	out, o := c.job.Results, &c.job.Options
 	touch := o.Query.Info().Touch
 	status := batch.Undecided
@@ -424,11 +360,17 @@ func (c *rowAuditor) bound(d float64, status batch.Status) bool {
 	return o.HasMaxDistance && d >= o.MaxDistance
 }
 
-// counted is the number of contacts up to which worlds count theirs: of a Boolean query of statuses, which may end a
-// world at the first, 1. What the file says of that is not looked at.
-func (c *rowAuditor) counted() int {
+// AtLeast reports whether worlds may end at their first contact, so that the number that they state is a lower bound:
+// those of a Boolean query of statuses, not of all pairs. What results say of that is not looked at.
+func AtLeast(o *rollout.Options, allPairs bool) bool {
 	const values = batch.ColDistance | batch.ColGap
-	if c.job.Options.Query.Info().Boolean() && c.job.Results.Columns&values == 0 && !c.job.Worlds.AllPairs {
+	return o.Query.Info().Boolean() && o.Columns&values == 0 && !allPairs
+}
+
+// counted is the number of contacts up to which worlds count theirs.
+func (c *rowAuditor) counted() int {
+	o := c.job.Options
+	if o.Columns = c.job.Results.Columns; AtLeast(&o, c.job.Worlds.AllPairs) {
 		return 1
 	}
 	return math.MaxInt

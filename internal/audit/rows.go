@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"context"
@@ -316,7 +316,7 @@ func (c *rowAuditor) alone(p rowPlace, partA int) bool {
 }
 
 // rows checks the form of every row and audits the answers of those that name a pair of parts.
-func (r *rolloutAudit) rows(ctx context.Context, c *rowAuditor, s *rolloutSample) error {
+func (r *Rollout) rows(ctx context.Context, c *rowAuditor, s *Sample) error {
 	const most = 1 << 16
 	job, out := c.job, c.job.Results
 	if out.Pair != nil || out.Offsets != nil { // rows that say nothing of the pairs that they leave out
@@ -363,15 +363,15 @@ func (r *rolloutAudit) rows(ctx context.Context, c *rowAuditor, s *rolloutSample
 			}
 			list, at = list[:0], at[:0]
 		}
-		s.bar.add(1)
+		s.told(1)
 	}
 	return nil
 }
 
 // named audits rows at some indices of the results as answers of the pairs of parts that they name. The interval of
 // such a row contains that of the pair, as the pair attains the least.
-func (r *rolloutAudit) named(ctx context.Context, job *rollout.Job, list []batch.Row, at []int,
-	s *rolloutSample) error {
+func (r *Rollout) named(ctx context.Context, job *rollout.Job, list []batch.Row, at []int,
+	s *Sample) error {
 	o := job.Options.Options
 	o.Columns = job.Results.Columns &^ batch.ColBits
 	if job.Options.HasMaxDistance && !(o.HasCutOff && o.CutOff < job.Options.MaxDistance) &&
@@ -384,30 +384,27 @@ func (r *rolloutAudit) named(ctx context.Context, job *rollout.Job, list []batch
 		answers.CopyRow(i, job.Results.Results, at[i], answers.Columns)
 	}
 	audited := &batch.Job{Library: job.Bodies.Library(), Input: pairs, Options: o, Results: answers}
-	report, err := verify.Audit(ctx, audited, verify.Options{Workers: s.workers, Seed: s.seed})
+	numbers := make([]int, len(at))
+	for i, row := range at {
+		numbers[i] = r.firstRow + row
+	}
+	report, err := verify.Audit(ctx, audited, verify.Options{Workers: s.Workers, Seed: s.Seed, Numbers: numbers})
 	if err != nil {
 		return err
-	}
-	for i := range report.Checks {
-		for k := range report.Checks[i].Worst {
-			if w := &report.Checks[i].Worst[k]; w.Row >= 0 {
-				w.Row = at[w.Row]
-			}
-		}
 	}
 	r.Named.Merge(report)
 	return nil
 }
 
-// gapCheck is a check of the audit that does not apply to rows of bodies: the gap may be above the tolerance of the
-// pair of parts that a row names, where larger parts set it. form checks it.
-const gapCheck = "gap"
+// GapCheck is a check of rows as answers of pairs of parts that does not apply to rows of bodies: the gap may be above
+// the tolerance of the pair of parts that a row names, where larger parts set it. form checks it.
+const GapCheck = "gap"
 
-// refutedAs is the largest number of rows that a check of the pairs that they name refutes.
-func refutedAs(named *verify.Report) int {
+// RefutedAs is the largest number of rows that a check of the pairs that they name refutes.
+func RefutedAs(named *verify.Report) int {
 	wrong := 0
 	for i := range named.Checks {
-		if c := &named.Checks[i]; c.Name != gapCheck {
+		if c := &named.Checks[i]; c.Name != GapCheck {
 			wrong = max(wrong, c.Failed)
 		}
 	}

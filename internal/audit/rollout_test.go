@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"math"
@@ -75,14 +75,14 @@ func TestAuditOfRollouts(t *testing.T) {
 			if change != nil {
 				change(job.Results, job.Results.N/2)
 			}
-			a, err := auditRollout(t.Context(), job, &rolloutSample{pairs: auditedPairs})
+			a, err := OfRollout(t.Context(), job, &Sample{Pairs: DefaultPairs})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if a.Worlds != 20 || len(a.First) != min(a.Refuted, 5) || a.Rows != job.Results.N {
 				t.Errorf("%s: %+v", name, a)
 			}
-			return a.wrong()
+			return a.Wrong()
 		}
 		if n := audit(nil); n != 0 {
 			t.Errorf("%s: %d right rows are refuted", name, n)
@@ -147,7 +147,7 @@ func TestAuditSample(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 7, 39_600} {
 		for seed := range uint64(4) {
 			seen, tenths, k := make([]int, n), make([]int, 10), 0
-			for world := range (&rolloutSample{seed: seed}).worlds(n) {
+			for world := range (&Sample{Seed: seed}).order(n) {
 				if seen[world]++; k < 606 {
 					tenths[10*world/n]++
 				}
@@ -163,13 +163,13 @@ func TestAuditSample(t *testing.T) {
 	}
 	w := &batch.Worlds{Poses: make([]float64, 7*2*5000), M: 2, Bodies: slices.Repeat([]int32{1, 1}, 5000)}
 	w.Bodies[0] = batch.Absent
-	sample := &rolloutSample{pairs: auditedPairs}
+	sample := &Sample{Pairs: DefaultPairs}
 	for _, c := range []struct {
 		pairs int
 		says  string
-	}{{30, ""}, {20 * auditedPairs, "world 1 has 1600000 pairs of parts"}} {
+	}{{30, ""}, {20 * DefaultPairs, "world 1 has 1600000 pairs of parts"}} {
 		w.TemplateA, w.TemplateB = make([]int32, c.pairs), slices.Repeat([]int32{1}, c.pairs)
-		err := sample.check(&rollout.Job{Bodies: job.Bodies, Worlds: w})
+		err := sample.Check(&rollout.Job{Bodies: job.Bodies, Worlds: w})
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%d pairs of bodies per world: %v, want %q", c.pairs, err, c.says)
 		}
