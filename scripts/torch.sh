@@ -48,7 +48,9 @@ if [[ ! -d $folder ]]; then
 		{
 			printf '#include <stdio.h>\n#include <stdlib.h>\nstatic void absent(void) {\n'
 			printf '\tfputs("%s: called, but it has no code (scripts/torch.sh)\\n", stderr);\n\tabort();\n}\n' "$name"
-			grep -E "$which" "$part/tmp/symbols" | sed 's/@.*//; s/.*/void &(void) __attribute__((alias("absent")));/'
+			awk -v which="$which" '$0 ~ which {
+				sub(/@.*/, ""); print "void " $0 "(void) __attribute__((alias(\"absent\")));"
+			}' "$part/tmp/symbols"
 		} >"$part/tmp/absent.c"
 		echo "$version { *; };" >"$part/tmp/absent.map"
 		log=$("$cc" -w -shared -fPIC -Wl,--version-script="$part/tmp/absent.map" -Wl,-soname,"$name" \
