@@ -71,15 +71,15 @@ func (s *Simulation) missed(w int) (found bool) {
 	return found
 }
 
-// listAgain lists the worlds that are open, and reports whether there are any.
-func (s *Simulation) listAgain() bool {
-	s.again.only = s.again.only[:0]
-	for w, open := range s.open {
-		if open {
-			s.again.only = append(s.again.only, int32(w))
+// listOpen lists the open worlds of the block, and reports whether there are any.
+func (s *Simulation) listOpen() bool {
+	s.contacts.only = s.contacts.only[:0]
+	for w := s.lo; w < s.hi; w++ {
+		if s.open[w] {
+			s.contacts.only = append(s.contacts.only, int32(w))
 		}
 	}
-	return len(s.again.only) > 0
+	return len(s.contacts.only) > 0
 }
 
 // betweenBalls is the direction from A to B between the centers of the balls around two parts.

@@ -138,7 +138,7 @@ type Simulation struct {
 	problem  Problem
 	solution Solution
 	contacts Solver
-	again    Solver // of worlds in which the first solve has missed a pair
+	lo, hi   int // the block of worlds that are stepped
 
 	rows    []worldRow  // pairs of parts that may be in contact, world after world
 	query   batch.Pairs // of rows
@@ -230,7 +230,7 @@ func NewSimulation(scene *Scene, state *State, solver PairSolver, o StepOptions)
 			}
 		}
 	}
-	s.contacts.trusted, s.again.trusted = true, true // [Scene.Check] has checked the bodies, prepare their state
+	s.contacts.trusted = true // [Scene.Check] has checked the bodies, prepare their state
 	return s, s.start(state)
 }
 
@@ -269,7 +269,7 @@ func (s *Simulation) start(from *State) error {
 	s.problem.Resize(w, b, c)
 	s.bodies = make([]bodyState, w*b)
 	s.near, s.nearN, s.first = make([]nearPair, w*len(s.pairs)), make([]int32, w), make([]int32, w+1)
-	s.open, s.spare, s.again.only = make([]bool, w), make([]float64, w), make([]int32, 0, w)
+	s.open, s.spare, s.contacts.only = make([]bool, w), make([]float64, w), make([]int32, 0, w)
 	s.ids, s.old = make([]contactID, w*c), make([]contactID, w*c)
 	s.at, s.oldAt, s.impulse = make([]r3.Vec, w*c), make([]r3.Vec, w*c), make([]r3.Vec, w*c)
 	s.oldN = make([]int32, w)
@@ -325,12 +325,12 @@ func (s *Simulation) partPose(world int, body, part int32) geom.Pose {
 	return s.scene.Bodies.PartPose(s.scene.Body[body], int(part), pose)
 }
 
-// parallel calls f for every world, on all workers. Worlds are independent of each other.
+// parallel calls f for every world of the block, on all workers. Worlds are independent of each other.
 func (s *Simulation) parallel(ctx context.Context, f func(worker *stepWorker, world int)) error {
-	n := s.state.Worlds
+	n := s.hi - s.lo
 	workers := min(len(s.workers), (n+worldChunk-1)/worldChunk, max(runtime.GOMAXPROCS(0), 1))
 	if workers <= 1 {
-		for w := range n {
+		for w := s.lo; w < s.hi; w++ {
 			if w%worldChunk == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -343,5 +343,6 @@ func (s *Simulation) parallel(ctx context.Context, f func(worker *stepWorker, wo
 
 // inParallel is a function of its own: what its closure refers to is on the heap.
 func (s *Simulation) inParallel(ctx context.Context, workers int, f func(worker *stepWorker, world int)) error {
-	return inParallel(ctx, workers, s.state.Worlds, worldChunk, func(k, w int) { f(&s.workers[k], w) })
+	lo := s.lo
+	return inParallel(ctx, workers, s.hi-lo, worldChunk, func(k, i int) { f(&s.workers[k], lo+i) })
 }

@@ -28,22 +28,28 @@ func (s *Simulation) Step(ctx context.Context, force []float64) (err error) {
 			len(s.scene.Body), 6*n)
 	}
 	s.force = force
-	if err := s.parallel(ctx, s.passPrepare); err != nil {
-		return err
-	}
-	if err := s.solve(ctx, &s.contacts); err != nil {
-		return err
-	}
-	for s.listAgain() {
-		if err := s.solve(ctx, &s.again); err != nil {
+	block := stepBlock * len(s.workers)
+	for lo := 0; lo < st.Worlds; lo += block {
+		s.lo, s.hi = lo, min(lo+block, st.Worlds)
+		if err := s.parallel(ctx, s.passPrepare); err != nil {
 			return err
 		}
+		for s.listOpen() {
+			if err := s.solve(ctx); err != nil {
+				return err
+			}
+		}
 	}
+	s.lo, s.hi = 0, st.Worlds
 	return s.parallel(context.Background(), s.passFinish) // all worlds or none
 }
 
+// stepBlock is the number of worlds of each worker that a step takes through its passes before the next ones, so that a
+// pass finds in the cache what the last one has left there.
+const stepBlock = 64
+
 // solve finds the contacts and the velocities of the open worlds, and where these take the bodies.
-func (s *Simulation) solve(ctx context.Context, contacts *Solver) error {
+func (s *Simulation) solve(ctx context.Context) error {
 	s.listRows()
 	if err := s.parallel(ctx, s.passRows); err != nil {
 		return err
@@ -59,7 +65,7 @@ func (s *Simulation) solve(ctx context.Context, contacts *Solver) error {
 	if err := s.parallel(ctx, s.passAssemble); err != nil {
 		return err
 	}
-	if err := contacts.Solve(ctx, &s.problem, s.o.Solve, &s.solution); err != nil {
+	if err := s.contacts.Solve(ctx, &s.problem, s.o.Solve, &s.solution); err != nil {
 		return err
 	}
 	return s.parallel(ctx, s.passMove)
@@ -213,13 +219,13 @@ func length(v r3.Vec) float64 { return math.Sqrt(dotVec(v, v)) }
 // listRows makes room for the near pairs of the open worlds, world after world.
 func (s *Simulation) listRows() {
 	n := 0
-	for w, near := range s.nearN {
+	for w := s.lo; w < s.hi; w++ {
 		s.first[w] = int32(n)
 		if s.open[w] {
-			n += int(near)
+			n += int(s.nearN[w])
 		}
 	}
-	s.first[s.state.Worlds] = int32(n)
+	s.first[s.hi] = int32(n)
 	if n > s.room.Len() { // room for more, since the number changes from step to step
 		s.grow(n + n/4)
 	}

@@ -228,9 +228,10 @@ func TestStepEnergy(t *testing.T) {
 	}
 }
 
-// TestStepBits: the state of a world has the same bits for any number of workers and whatever worlds are beside it.
+// TestStepBits: the state of a world has the same bits for any number of workers and whatever worlds are beside it, in
+// its block or in another.
 func TestStepBits(t *testing.T) {
-	scene, state := stack(t, 40, 3, 0.2)
+	scene, state := stack(t, stepBlock+6, 3, 0.2) // one worker takes two blocks
 	end := func(from *State, workers int) *State {
 		s := simulation(t, scene, from, StepOptions{TimeStep: 5e-3, Gravity: down, Solve: Options{Workers: workers}})
 		for range 20 {
