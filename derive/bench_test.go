@@ -53,7 +53,8 @@ type timed struct {
 
 // passesOf are a query, the first, and the passes that take its derivatives, on one core: of pairs of a shape with
 // itself, n of them in random places with their centers at a distance.
-func passesOf(b *testing.B, shape geom.Shape, apart float64, n int, precision batch.Precision) (passes []timed) {
+func passesOf(b *testing.B, shape geom.Shape, query batch.Query, apart float64, n int,
+	precision batch.Precision) (passes []timed) {
 	b.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))
 	lib, err := batch.NewLibrary([]geom.Shape{shape}, nil)
@@ -72,9 +73,9 @@ func passesOf(b *testing.B, shape geom.Shape, apart float64, n int, precision ba
 		beside.Position = r3.Add(at.Position, r3.Scale(apart, testkit.Unit(rng)))
 		pairs.SetRow(i, &batch.Row{PoseA: at, PoseB: beside})
 	}
-	o := batch.Options{Precision: precision, Columns: Needs | batch.ColGap}
+	o := batch.Options{Query: query, Precision: precision, Columns: Needs | batch.ColGap}
 	job := &batch.Job{Library: lib, Input: pairs, Options: o, Results: batch.NewResults(n, &o)}
-	asked, query := *job, Differentiator{Workers: 1}
+	asked, ofQuery := *job, Differentiator{Workers: 1}
 	asked.Options.Columns |= batch.ColDDistance
 	both := batch.NewResults(n, &asked.Options)
 	cotangents, gradients := make([]float64, AnswerWidth*n), make([]float64, TwistWidth*n)
@@ -89,7 +90,7 @@ func passesOf(b *testing.B, shape geom.Shape, apart float64, n int, precision ba
 	add := func(name string, run func() error) { passes = append(passes, timed{name: name, run: run}) }
 	add("query", func() error { return backend.Run(ctx, job, 0, n, job.Results) })
 	add("d_distance", func() error { return (&Pass{Workers: 1}).Run(ctx, job, alone) })
-	add("d_distance of a query", func() error { return query.Differentiate(ctx, &asked, 0, 0, both) })
+	add("d_distance of a query", func() error { return ofQuery.Differentiate(ctx, &asked, 0, 0, both) })
 	for _, c := range []struct {
 		name string
 		pass Pass
@@ -125,21 +126,24 @@ func BenchmarkPass(b *testing.B) {
 		name  string
 		shape geom.Shape
 		apart float64
+		query batch.Query
 	}{
-		{"spheres", geom.Sphere{R: 0.3}, 1},
-		{"capsules", geom.Capsule{R: 0.2, HalfLength: 0.4}, 1.5},
-		{"ellipsoids", geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.5, Y: 0.2, Z: 0.3}}, 1.3},
-		{"penetrating ellipsoids", geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.5, Y: 0.2, Z: 0.3}}, 0.4},
-		{"boxes", geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.45}}, 1.3},
-		{"penetrating boxes", geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.45}}, 0.4},
-		{"cylinders", geom.Cylinder{R: 0.3, HalfLength: 0.4}, 1.3},
-		{"hulls of 32", testkit.Hull(rng, size, 32), 1.3},
-		{"hulls of 128", testkit.Hull(rng, size, 128), 1.3},
-		{"penetrating hulls of 32", testkit.Hull(rng, size, 32), 0.4},
+		{"spheres", geom.Sphere{R: 0.3}, 1, batch.Distance},
+		{"capsules", geom.Capsule{R: 0.2, HalfLength: 0.4}, 1.5, batch.Distance},
+		{"ellipsoids", geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.5, Y: 0.2, Z: 0.3}}, 1.3, batch.Distance},
+		{"penetrating ellipsoids", geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.5, Y: 0.2, Z: 0.3}}, 0.4, batch.Distance},
+		{"boxes", geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.45}}, 1.3, batch.Distance},
+		{"penetrating boxes", geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.45}}, 0.4, batch.Distance},
+		{"cylinders", geom.Cylinder{R: 0.3, HalfLength: 0.4}, 1.3, batch.Distance},
+		{"hulls of 32", testkit.Hull(rng, size, 32), 1.3, batch.Distance},
+		{"hulls of 128", testkit.Hull(rng, size, 128), 1.3, batch.Distance},
+		{"penetrating hulls of 32", testkit.Hull(rng, size, 32), 0.4, batch.Distance},
+		{"ellipsoids, growth", geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.5, Y: 0.2, Z: 0.3}}, 1.3, batch.Growth},
+		{"hulls of 32, growth", testkit.Hull(rng, size, 32), 1.3, batch.Growth},
 	} {
 		for _, precision := range []batch.Precision{batch.Double, batch.Single} {
 			b.Run(c.name+"/"+precision.String(), func(b *testing.B) {
-				passes := passesOf(b, c.shape, c.apart, n, precision)
+				passes := passesOf(b, c.shape, c.query, c.apart, n, precision)
 				for b.Loop() {
 					for k := range passes {
 						p := &passes[k]

@@ -167,8 +167,16 @@ func checkStates(t *testing.T, cases []stateCase) {
 			}
 		}
 	}
+	var growth []Row
+	for i := range all {
+		r := &all[i]
+		if g := solveGrowth(r.A, r.B, r.PoseA, r.PoseB); g.Answered {
+			growth = append(growth, g)
+		}
+	}
 	for _, precision := range []batch.Precision{batch.Double, batch.Single} {
 		compareKernel(t, jobOf(t, all, precision), Options{})
+		compareKernel(t, jobOf(t, growth, precision), Options{})
 	}
 }
 

@@ -22,6 +22,9 @@ func jobOf(t *testing.T, rows []Row, precision batch.Precision) *batch.Job {
 	t.Helper()
 	var shapes []geom.Shape
 	o := batch.Options{Precision: precision}
+	if rows[0].Growth {
+		o.Query = batch.Growth
+	}
 	pairs, out := batch.NewPairs(len(rows)), batch.NewResults(len(rows), &o)
 	for i := range rows {
 		r := &rows[i]
@@ -29,7 +32,7 @@ func jobOf(t *testing.T, rows []Row, precision batch.Precision) *batch.Job {
 		pairs.SetRow(i, &batch.Row{ShapeA: int32(2 * i), ShapeB: int32(2*i + 1), PoseA: r.PoseA, PoseB: r.PoseB})
 		answer := batch.Answer{Status: batch.Separated, Distance: r.Value, Lower: r.Value - r.Gap,
 			Upper: r.Value + r.Gap, Normal: r.Normal, WitnessA: r.WitnessA, WitnessB: r.WitnessB}
-		if r.Value < 0 {
+		if r.Value < 0 || r.Growth && r.Value < 1 {
 			answer.Status = batch.Penetrating
 		}
 		out.Put(i, &answer)
@@ -62,24 +65,60 @@ func TestLanes(t *testing.T) {
 		compareKernel(t, job, Options{Mode: Gumbel})
 		compareKernel(t, job, Options{Mode: Gumbel, Epsilon: 0.05})
 		compareKernel(t, job, Options{Mode: Gumbel, Epsilon: 0.3})
-		for _, variant := range lanes.Variants() {
-			call := lanes.Call{Job: job, Answers: job.Results, Variant: variant}
-			s := lanes.NewSolver(lanes.TableOf(job.Library), &call)
-			declined := 0
-			for lo := 0; lo < len(rows); lo += lanes.Block {
-				for _, i := range s.Run(lo, min(lo+lanes.Block, len(rows))) {
-					r := &rows[i]
-					powers := r.A.Kind().Traits().Powers || r.B.Kind().Traits().Powers
-					if Smoothness(want.Column(batch.ColSmoothness).U8[i]).Full() && !powers {
-						declined++
-					}
+		checkDeclined(t, job, rows, want)
+	}
+}
+
+// TestLanesGrowth is TestLanes for growth distances.
+func TestLanesGrowth(t *testing.T) {
+	shapes := shapesOfTest(t)
+	rng := rand.New(rand.NewPCG(33, 3))
+	var rows []Row
+	for _, a := range kindNames {
+		for _, b := range kindNames {
+			for _, gap := range []float64{0.5, 0.05, -0.05} {
+				if a == "halfspace" && b == "halfspace" {
+					continue
+				}
+				r := placedAtGap(rng, shapes[a], shapes[b], gap)
+				if g := solveGrowth(r.A, r.B, r.PoseA, r.PoseB); g.Answered {
+					rows = append(rows, g)
 				}
 			}
-			s.Close()
-			if declined > len(rows)/100 {
-				t.Errorf("%v, %s: %d of %d rows declined that have all derivatives", precision, variant, declined,
-					len(rows))
+		}
+	}
+	if len(rows) < 700 {
+		t.Errorf("only %d rows", len(rows))
+	}
+	for _, precision := range []batch.Precision{batch.Double, batch.Single} {
+		job := jobOf(t, rows, precision)
+		want := compareKernel(t, job, Options{})
+		compareKernel(t, job, Options{Mode: Gumbel})
+		compareKernel(t, job, Options{Mode: Gumbel, Epsilon: 0.3})
+		checkDeclined(t, job, rows, want)
+	}
+}
+
+// checkDeclined asks that the kernel declines few of the rows that have all derivatives.
+func checkDeclined(t *testing.T, job *batch.Job, rows []Row, want *batch.Results) {
+	t.Helper()
+	for _, variant := range lanes.Variants() {
+		call := lanes.Call{Job: job, Answers: job.Results, Variant: variant}
+		s := lanes.NewSolver(lanes.TableOf(job.Library), &call)
+		declined := 0
+		for lo := 0; lo < len(rows); lo += lanes.Block {
+			for _, i := range s.Run(lo, min(lo+lanes.Block, len(rows))) {
+				r := &rows[i]
+				powers := r.A.Kind().Traits().Powers || r.B.Kind().Traits().Powers
+				if Smoothness(want.Column(batch.ColSmoothness).U8[i]).Full() && !powers {
+					declined++
+				}
 			}
+		}
+		s.Close()
+		if declined > len(rows)/100 {
+			t.Errorf("%v, %s: %d of %d rows declined that have all derivatives", job.Options.Precision, variant,
+				declined, len(rows))
 		}
 	}
 }

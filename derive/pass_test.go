@@ -196,6 +196,12 @@ func TestOrder(t *testing.T) {
 // TestPassProducts holds both products to the columns.
 func TestPassProducts(t *testing.T) {
 	job := jobOfTest(t, batch.Double)
+	checkProducts(t, job)
+	checkProducts(t, growthJob(t, job.Results.N))
+}
+
+func checkProducts(t *testing.T, job *batch.Job) {
+	t.Helper()
 	n := job.Results.N
 	rng := rand.New(rand.NewPCG(1, 1))
 	cotangents, twists := make([]float64, AnswerWidth*n), make([]float64, TwistWidth*n)

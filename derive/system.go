@@ -279,9 +279,11 @@ func (s *system) cotangent(p *problem, c *Cotangent, g *Twists) {
 // tangential part u of the right-hand side.
 func (s *system) pushRelative(p *problem, g *Twists, value float64, u vec2) {
 	if p.growth {
-		tangential := s.e.of(r3.Sub(s.abar, s.bbar))
-		u = vec2{u[0] / s.value, u[1] / s.value}
-		value = (value - dot2(u, tangential)) / s.h
+		if u != (vec2{}) { // of a growth distance of 0 only the value has a derivative
+			u = vec2{u[0] / s.value, u[1] / s.value}
+			value -= dot2(u, s.e.of(r3.Sub(s.abar, s.bbar)))
+		}
+		value /= s.h
 	}
 	f := r3.Add(r3.Scale(value, s.n), s.e.vec(u))
 	atA, atB := s.a.point, s.b.point

@@ -32,11 +32,10 @@ type Call struct {
 	OfBlock bool
 }
 
-// Serves reports whether the kernel supports a call: it has signed distances, and growth distances where the derivative
-// of the value is Reported. It does not check the warm starts of rows that are not Valid.
+// Serves reports whether the kernel supports a call: it has signed distances and growth distances. It does not check the
+// warm starts of rows that are not Valid.
 func (c *Call) Serves() bool {
 	o := &c.Job.Options
 	q := o.Query.Info()
-	return (q.SignedDistance || c.Reported && o.Query == batch.Growth) && !q.Boolean() &&
-		(c.Valid || o.WarmStart == nil)
+	return (q.SignedDistance || o.Query == batch.Growth) && !q.Boolean() && (c.Valid || o.WarmStart == nil)
 }

@@ -5,6 +5,10 @@
 //     da = v_a + M_Aᵀ·u + Q_AA·w_A + Q_AB·w_B,   db = v_b - (M_Bᵀ·u + Q_ABᵀ·w_A + Q_BB·w_B)
 //     M_i = N·H_i + Y_i·T_iᵀ,   Q_ij = H_i·N·H_j + H_i·Y_j·T_jᵀ + T_i·Y_iᵀ·H_j - T_i·Z_ij·T_jᵀ - [i = j]·H_i.
 
+//
+// Of growth distances u = P(v_B(x) - v_A(x) - dα·(ā - b̄))/α with x the common point and dα = n·(v_B(x) - v_A(x))/h; the
+// tangential part of da less v_a counts α times if A is a half-space, and likewise that of db.
+
 #ifndef LN_COLUMNS_H
 #define LN_COLUMNS_H
 
@@ -74,28 +78,48 @@ INLINE void respond(response *r, const linear *s, int flat) {
     }
 }
 
-// arms are the witnesses from the positions of their bodies.
+// motion is how the relative velocity of two points enters: dδ or dα is its product with value, u that with u0 and u1.
 typedef struct {
-    v3 a, b;
-} arms;
+    v3 a, b; // the points, from the positions of their bodies
+    v3 value, u0, u1;
+    v3 witness_a, witness_b; // from the positions of their bodies
+    int growth;
+    vd scale_a, scale_b; // of the tangential parts of da and db
+} motion;
+
+INLINE void motion_of(motion *x, const pair *p, const linear *s) {
+    x->witness_a = x->a = s->a.point;
+    x->witness_b = x->b = sub3(s->b.point, p->b.position);
+    x->value = s->n, x->u0 = s->e0, x->u1 = s->e1;
+    x->growth = p->growth;
+    if (!p->growth) return;
+    x->a = s->common;
+    x->b = sub3(s->common, p->b.position);
+    vd over = 1 / s->value;
+    x->value = scale3(1 / s->h, s->n);
+    x->u0 = scale3(over, axpy3(-dot3(s->e0, s->apart), x->value, s->e0));
+    x->u1 = scale3(over, axpy3(-dot3(s->e1, s->apart), x->value, s->e1));
+    x->scale_a = fixed_scale(s, p, p->class_a), x->scale_b = fixed_scale(s, p, p->class_b);
+}
 
 INLINE m2 full2(s2 h) { return (m2){h.xx, h.xy, h.xy, h.yy}; }
 INLINE m2 turned2(m2 m) { return (m2){m.xx, m.yx, m.xy, m.yy}; }
 INLINE m2 minus2(m2 m) { return (m2){-m.xx, -m.xy, -m.yx, -m.yy}; }
+INLINE m2 scale2(vd k, m2 m) { return (m2){k * m.xx, k * m.xy, k * m.yx, k * m.yy}; }
 INLINE v3 combine(vd p, v3 a, vd q, v3 b) { return axpy3(q, b, scale3(p, a)); }
 
 // jacobian stores a column of three rows of twelve: of u by m, of w_A and w_B by p and q, and of the body that carries
 // the witness, 1 for A, 2 for B, 0 for none.
-INLINE void jacobian(void *to, int single, const int64_t row[W], const linear *s, const arms *x, m2 m, m2 p, m2 q,
+INLINE void jacobian(void *to, int single, const int64_t row[W], const linear *s, const motion *x, m2 m, m2 p, m2 q,
                      int carried) {
-    v3 a0 = cross3(x->a, s->e0), a1 = cross3(x->a, s->e1), b0 = cross3(x->b, s->e0), b1 = cross3(x->b, s->e1);
-    v3 speed[2] = {combine(m.xx, s->e0, m.xy, s->e1), combine(m.yx, s->e0, m.yy, s->e1)};
+    v3 a0 = cross3(x->a, x->u0), a1 = cross3(x->a, x->u1), b0 = cross3(x->b, x->u0), b1 = cross3(x->b, x->u1);
+    v3 speed[2] = {combine(m.xx, x->u0, m.xy, x->u1), combine(m.yx, x->u0, m.yy, x->u1)};
     v3 spin_a[2] = {sub3(combine(p.xx, s->e1, -p.xy, s->e0), combine(m.xx, a0, m.xy, a1)),
                     sub3(combine(p.yx, s->e1, -p.yy, s->e0), combine(m.yx, a0, m.yy, a1))};
     v3 spin_b[2] = {add3(combine(q.xx, s->e1, -q.xy, s->e0), combine(m.xx, b0, m.xy, b1)),
                     add3(combine(q.yx, s->e1, -q.yy, s->e0), combine(m.yx, b0, m.yy, b1))};
     const vd k0[3] = {s->e0.x, s->e0.y, s->e0.z}, k1[3] = {s->e1.x, s->e1.y, s->e1.z};
-    v3 arm = carried == 1 ? x->a : x->b;
+    v3 arm = carried == 1 ? x->witness_a : x->witness_b;
     const v3 turn[3] = {{all(0), arm.z, -arm.y}, {-arm.z, all(0), arm.x}, {arm.y, -arm.x, all(0)}};
     for (int c = 0; c < 3; c++) {
         v3 v = combine(k0[c], speed[0], k1[c], speed[1]), minus = neg3(v);
@@ -113,39 +137,51 @@ INLINE void jacobian(void *to, int single, const int64_t row[W], const linear *s
 }
 
 // vector_jacobian stores the gradients with respect to the twists: cotangents times the Jacobians.
-INLINE void vector_jacobian(const ln_call *c, const int64_t row[W], const linear *s, const response *r, const arms *x) {
+INLINE void vector_jacobian(const ln_call *c, const int64_t row[W], const linear *s, const response *r,
+                            const motion *x) {
     const double *from = c->cotangents;
     v3 wa = gather3(from, row, 10, 4), wb = gather3(from, row, 10, 7);
     v2 n = within(s->e0, s->e1, gather3(from, row, 10, 1)), a = within(s->e0, s->e1, wa);
     v2 b = within(s->e0, s->e1, (v3){-wb.x, -wb.y, -wb.z});
+    if (x->growth) a = (v2){x->scale_a * a.x, x->scale_a * a.y}, b = (v2){x->scale_b * b.x, x->scale_b * b.y};
     v2 u = add2(form2(r->n, n), add2(times2(r->a, a), times2(r->b, b)));
     v2 ga = add2(transposed2(r->a, n), add2(form2(r->aa, a), times2(r->ab, b)));
     v2 gb = add2(transposed2(r->b, n), add2(transposed2(r->ab, a), form2(r->bb, b)));
-    v3 force = axpy3(gather(from, row, 10, 0), s->n, combine(u.x, s->e0, u.y, s->e1));
+    v3 force = axpy3(gather(from, row, 10, 0), x->value, combine(u.x, x->u0, u.y, x->u1));
     v3 on_a = sub3(wa, force), on_b = add3(wb, force);
+    v3 torque_a = cross3(x->a, on_a), torque_b = cross3(x->b, on_b);
+    if (x->growth) {
+        torque_a = add3(torque_a, cross3(sub3(x->witness_a, x->a), wa));
+        torque_b = add3(torque_b, cross3(sub3(x->witness_b, x->b), wb));
+    }
     int64_t to[W];
     for (int i = 0; i < W; i++) to[i] = row[i] - c->gradient_first;
     // n × e0 = e1 and n × e1 = -e0.
-    twelve(c->gradients, 0, to, on_a, add3(cross3(x->a, on_a), combine(ga.x, s->e1, -ga.y, s->e0)), on_b,
-           add3(cross3(x->b, on_b), combine(gb.x, s->e1, -gb.y, s->e0)));
+    twelve(c->gradients, 0, to, on_a, add3(torque_a, combine(ga.x, s->e1, -ga.y, s->e0)), on_b,
+           add3(torque_b, combine(gb.x, s->e1, -gb.y, s->e0)));
 }
 
 // jacobian_vector stores the tangents of the answers along the twists: rows of ten numbers.
-INLINE void jacobian_vector(const ln_call *c, const int64_t row[W], const linear *s, const response *r, const arms *x) {
+INLINE void jacobian_vector(const ln_call *c, const int64_t row[W], const linear *s, const response *r,
+                            const motion *x) {
     const double *from = c->twists;
     v3 omega_a = gather3(from, row, 12, 3), omega_b = gather3(from, row, 12, 9);
-    v3 va = add3(gather3(from, row, 12, 0), cross3(omega_a, x->a));
-    v3 vb = add3(gather3(from, row, 12, 6), cross3(omega_b, x->b));
+    v3 va = add3(gather3(from, row, 12, 0), cross3(omega_a, x->witness_a));
+    v3 vb = add3(gather3(from, row, 12, 6), cross3(omega_b, x->witness_b));
     v3 relative = sub3(vb, va);
-    v2 u = within(s->e0, s->e1, relative);
+    if (x->growth)
+        relative =
+            add3(relative, sub3(cross3(omega_b, sub3(x->b, x->witness_b)), cross3(omega_a, sub3(x->a, x->witness_a))));
+    v2 u = within(x->u0, x->u1, relative);
     v2 wa = {dot3(omega_a, s->e1), -dot3(omega_a, s->e0)}, wb = {dot3(omega_b, s->e1), -dot3(omega_b, s->e0)};
     v2 n = add2(form2(r->n, u), add2(times2(r->a, wa), times2(r->b, wb)));
     v2 a = add2(transposed2(r->a, u), add2(form2(r->aa, wa), times2(r->ab, wb)));
     v2 b = add2(transposed2(r->b, u), add2(transposed2(r->ab, wa), form2(r->bb, wb)));
     v3 dn = combine(n.x, s->e0, n.y, s->e1);
+    if (x->growth) a = (v2){x->scale_a * a.x, x->scale_a * a.y}, b = (v2){x->scale_b * b.x, x->scale_b * b.y};
     va = add3(va, combine(a.x, s->e0, a.y, s->e1));
     vb = sub3(vb, combine(b.x, s->e0, b.y, s->e1));
-    const vd out[10] = {dot3(s->n, relative), dn.x, dn.y, dn.z, va.x, va.y, va.z, vb.x, vb.y, vb.z};
+    const vd out[10] = {dot3(x->value, relative), dn.x, dn.y, dn.z, va.x, va.y, va.z, vb.x, vb.y, vb.z};
     for (int i = 0; i < W; i++)
         for (int k = 0; k < 10; k++) c->tangents[10 * row[i] + k] = out[k][i];
 }
@@ -153,16 +189,24 @@ INLINE void jacobian_vector(const ln_call *c, const int64_t row[W], const linear
 // emit stores what the call asks for, of all lanes: the caller overwrites rows that are left.
 APART void emit(const pair *p, const linear *s, const int64_t row[W], int flat, int smoothness) {
     const ln_call *c = p->call;
-    arms x = {s->a.point, sub3(s->b.point, p->b.position)};
+    motion x;
     response r;
+    motion_of(&x, p, s);
     respond(&r, s, flat);
     int single = c->single_out;
-    if (c->d_value) twelve(c->d_value, single, row, neg3(s->n), cross3(s->n, x.a), s->n, cross3(x.b, s->n));
+    if (c->d_value) {
+        v3 minus = neg3(x.value);
+        twelve(c->d_value, single, row, minus, cross3(x.a, minus), x.value, cross3(x.b, x.value));
+    }
     if (c->d_normal) jacobian(c->d_normal, single, row, s, &x, full2(r.n), r.a, r.b, 0);
-    if (c->d_witness_a) jacobian(c->d_witness_a, single, row, s, &x, turned2(r.a), full2(r.aa), r.ab, 1);
-    if (c->d_witness_b)
-        jacobian(c->d_witness_b, single, row, s, &x, minus2(turned2(r.b)), minus2(turned2(r.ab)), minus2(full2(r.bb)),
-                 2);
+    m2 ua = turned2(r.a), aa = full2(r.aa), ab = r.ab, ub = minus2(turned2(r.b)), ba = minus2(turned2(r.ab)),
+       bb = minus2(full2(r.bb));
+    if (x.growth) {
+        ua = scale2(x.scale_a, ua), aa = scale2(x.scale_a, aa), ab = scale2(x.scale_a, ab);
+        ub = scale2(x.scale_b, ub), ba = scale2(x.scale_b, ba), bb = scale2(x.scale_b, bb);
+    }
+    if (c->d_witness_a) jacobian(c->d_witness_a, single, row, s, &x, ua, aa, ab, 1);
+    if (c->d_witness_b) jacobian(c->d_witness_b, single, row, s, &x, ub, ba, bb, 2);
     for (int i = 0; i < W; i++) {
         if (c->smoothness) c->smoothness[row[i]] = (uint8_t)smoothness;
         if (!c->curvature) continue;

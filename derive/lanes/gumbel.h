@@ -160,7 +160,7 @@ APART int smooth(const pair *p, linear *s, int active) {
     vd epsilon = given > 0 ? all(given) : 1e-2 * p->size;
     smooth_feature(&s->a, p, &p->a, p->class_a, s->n, epsilon, s->e0, s->e1, active);
     smooth_feature(&s->b, p, &p->b, p->class_b, neg3(s->n), epsilon, s->e0, s->e1, active);
-    solve(s, p->size);
+    solve(s, p);
     return active & bits(s->regular);
 }
 

@@ -31,19 +31,26 @@ APART int four(const ln_call *c, int class_a, int class_b, const int64_t row[W])
     vd gap = c->gap ? numbers(1, c->gap, row) : all(0);
     p.value = numbers(c->single, c->value, row);
     p.size = size_of(&p.a) + size_of(&p.b);
-    p.size = greater(p.size + magnitude(p.value), all(MIN_SIZE));
+    p.growth = c->growth;
+    vd scale = greater(p.value, all(1)); // of gaps
+    if (p.growth) {
+        valid &= grows(&p.a) | grows(&p.b);
+        p.center_a = center_of(&p.a), p.center_b = add3(center_of(&p.b), p.b.position);
+    } else {
+        p.size = scale = greater(p.size + magnitude(p.value), all(MIN_SIZE));
+    }
     p.normal = numbers3(c->single, c->normal, row);
     p.witness_a = sub3(numbers3(c->single, c->witness_a, row), at_a);
     p.witness_b = sub3(numbers3(c->single, c->witness_b, row), at_a);
     vd square = dot3(p.normal, p.normal);
     p.normal = scale3(1 / root(square), p.normal);
     valid &= is_finite(p.value) & is_finite3(p.witness_a) & is_finite3(p.witness_b) &
-             (magnitude(square - 1) < MAX_LENGTH_ERROR) & (gap <= MAX_RELATIVE_GAP * p.size) &
+             (magnitude(square - 1) < MAX_LENGTH_ERROR) & (gap <= MAX_RELATIVE_GAP * scale) &
              (p.value - gap <= c->cut_off);
     p.active = bits(valid);
     if (p.active == 0) return 0;
     int good = polish(&p, &s);
-    if (good != 0) good &= ~other_minimum(&p, &s, good);
+    if (good != 0 && !p.growth) good &= ~other_minimum(&p, &s, good);
     if (good == 0) return 0;
     int curved = is_curved(class_a) && is_curved(class_b);
     int smoothness = curved ? LN_SMOOTH : LN_UNIQUE;

@@ -6,6 +6,8 @@
 // and its inverse is [[N, Y], [Yᵀ, -Z]] with Z = YᵀKY. The features have at most two directions in all, so that N and Y
 // have closed forms: N = K⁻¹ without a direction; with one, t, and z orthogonal to it, N = zzᵀ/(zᵀKz) and
 // Y = t/tᵀt - z·(zᵀKt)/(tᵀt · zᵀKz); with two, N = 0 and Y = T⁻ᵀ.
+//
+// A growth distance α satisfies the same system with δ = 0 in K.
 
 #ifndef LN_SYSTEM_H
 #define LN_SYSTEM_H
@@ -35,6 +37,9 @@ typedef struct {
     v2 t[2];         // their tangential parts, of B with opposite sign; 0 for those that are missing
     vm of_a[2], of_b[2];
     vd value;
+    vd h;             // of growth distances: n·(ā - b̄), ā and b̄ the witnesses from the centers
+    v3 apart, common; // ā - b̄, the common point
+    v3 closing;       // common point as B has it, less that as A has it
     s2 k;
     s2 n_; // N
     v2 y[2];
@@ -47,6 +52,8 @@ typedef struct {
     const ln_call *call;
     side a, b;
     int class_a, class_b;
+    int growth;
+    v3 center_a, center_b; // of growth
     vd size, value;
     v3 normal, witness_a, witness_b; // of the answers, from the position of A
     int active;                      // lanes that have a row
@@ -81,11 +88,32 @@ APART void feature_at(feature *f, const pair *p, const side *s, int class, v3 d,
     f->h.yy = l.h.yy + s->radius + l.curvature * c.y * c.y;
 }
 
+// grow completes the system of a growth distance. A half-space does not grow: its witness is the common point.
+INLINE void grow(linear *s, const pair *p) {
+    const int fixed_a = p->class_a == LN_HALFSPACE, fixed_b = p->class_b == LN_HALFSPACE;
+    v3 zero = {all(0), all(0), all(0)}, from = fixed_a ? s->a.point : p->center_a;
+    v3 to = fixed_b ? s->b.point : p->center_b;
+    v3 of_a = sub3(s->a.point, from), of_b = sub3(s->b.point, to);
+    s->apart = sub3(fixed_a ? zero : of_a, fixed_b ? zero : of_b);
+    s->h = dot3(s->n, s->apart);
+    s->value = dot3(s->n, sub3(to, from)) / s->h;
+    v3 common_a = axpy3(s->value, of_a, from), common_b = axpy3(s->value, of_b, to);
+    s->closing = sub3(common_b, common_a);
+    s->common = fixed_a ? common_b : common_a;
+}
+
 // solve inverts the matrix of the features at n.
-INLINE void solve(linear *s, vd size) {
+INLINE void solve(linear *s, const pair *p) {
     const feature *a = &s->a, *b = &s->b;
-    s->value = dot3(s->n, sub3(b->point, a->point));
-    s->k = (s2){s->value + a->h.xx + b->h.xx, a->h.xy + b->h.xy, s->value + a->h.yy + b->h.yy};
+    const vd size = p->size;
+    s->k = (s2){a->h.xx + b->h.xx, a->h.xy + b->h.xy, a->h.yy + b->h.yy};
+    if (p->growth) {
+        grow(s, p);
+    } else {
+        s->closing = sub3(b->point, a->point);
+        s->value = dot3(s->n, s->closing);
+        s->k.xx += s->value, s->k.yy += s->value;
+    }
     s2 k = s->k;
     vm one_each = a->edge & b->edge;
     vm parallel = (a->face & b->edge) | (a->edge & b->face);
@@ -119,6 +147,13 @@ INLINE void solve(linear *s, vd size) {
     s->z = (s2){dot2(s->y[0], ky0), dot2(s->y[0], ky1), dot2(s->y[1], ky1)};
     vm curved = pick(two, all(FAR), pick(any, zkz, least)) > LEAST_CURVATURE * size;
     s->regular = a->ok & b->ok & ~parallel & curved & (~one_each | (magnitude(area) > PARALLEL_SINE));
+    if (p->growth) s->regular &= (s->value > 0) & (s->h > 0);
+}
+
+// fixed_scale is what the coordinates y of a witness within its feature are multiplied by: for growth distances, those
+// in a half-space are of the common point.
+INLINE vd fixed_scale(const linear *s, const pair *p, int class) {
+    return p->growth && class == LN_HALFSPACE ? s->value : all(1);
 }
 
 // polish solves for the normal by Newton's method from that of the answers. It returns the lanes whose derivatives are
@@ -144,9 +179,11 @@ APART int polish(const pair *p, linear *s) {
             int running = bits(trying | done);
             feature_at(&s->a, p, &p->a, p->class_a, n, a, theta, s->e0, s->e1, running);
             feature_at(&s->b, p, &p->b, p->class_b, neg3(n), b, theta, s->e0, s->e1, running);
-            solve(s, p->size);
+            solve(s, p);
             // The step that satisfies the optimality conditions to the first order.
-            v2 u = within(s->e0, s->e1, sub3(s->b.point, s->a.point)), dn = form2(s->n_, u);
+            v2 u = within(s->e0, s->e1, s->closing);
+            if (p->growth) u = (v2){u.x / s->value, u.y / s->value};
+            v2 dn = form2(s->n_, u);
             vd right[2], slide[2];
             for (int j = 0; j < 2; j++) {
                 vd along = where(s->of_a[j] | s->of_b[j], dot3(s->direction[j], n));
@@ -171,9 +208,10 @@ APART int polish(const pair *p, linear *s) {
             v2 bent_a = form2(s->a.h, dn), bent_b = form2(s->b.h, dn);
             v3 to_a = axpy3(bent_a.y, s->e1, axpy3(bent_a.x, s->e0, s->a.point));
             v3 to_b = axpy3(-bent_b.y, s->e1, axpy3(-bent_b.x, s->e0, s->b.point));
+            vd scale_a = fixed_scale(s, p, p->class_a), scale_b = fixed_scale(s, p, p->class_b);
             for (int j = 0; j < 2; j++) {
-                to_a = axpy3(where(s->of_a[j], slide[j]), s->direction[j], to_a);
-                to_b = axpy3(where(s->of_b[j], slide[j]), s->direction[j], to_b);
+                to_a = axpy3(where(s->of_a[j], scale_a * slide[j]), s->direction[j], to_a);
+                to_b = axpy3(where(s->of_b[j], scale_b * slide[j]), s->direction[j], to_b);
             }
             n = pick3(trying, next, n);
             a = pick3(trying, to_a, a);
