@@ -32,8 +32,8 @@ type Call struct {
 	OfBlock bool
 }
 
-// Serves reports whether the kernel supports a call: it has signed distances and growth distances. It does not check the
-// warm starts of rows that are not Valid.
+// Serves reports whether the kernel supports a call: it has signed distances and growth distances. It does not check
+// the warm starts of rows that are not Valid.
 func (c *Call) Serves() bool {
 	o := &c.Job.Options
 	q := o.Query.Info()

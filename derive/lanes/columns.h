@@ -6,8 +6,8 @@
 //     M_i = N·H_i + Y_i·T_iᵀ,   Q_ij = H_i·N·H_j + H_i·Y_j·T_jᵀ + T_i·Y_iᵀ·H_j - T_i·Z_ij·T_jᵀ - [i = j]·H_i.
 
 //
-// Of growth distances u = P(v_B(x) - v_A(x) - dα·(ā - b̄))/α with x the common point and dα = n·(v_B(x) - v_A(x))/h; the
-// tangential part of da less v_a counts α times if A is a half-space, and likewise that of db.
+// Of growth distances u = P(v_B(x) - v_A(x) - dα·(ā - b̄))/α with x the common point and dα = n·(v_B(x) - v_A(x))/h;
+// the tangential part of da less v_a counts α times if A is a half-space, and likewise that of db.
 
 #ifndef LN_COLUMNS_H
 #define LN_COLUMNS_H

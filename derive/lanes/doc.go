@@ -1,6 +1,6 @@
 // Package lanes is the SIMD kernel of derivatives, exact ones and those with Gumbel smoothing, in C: one row per lane
-// in float64, four lanes to a vector. It supports signed distances and growth distances of all kinds of shapes but those
-// with powers (superquadrics, smooth hulls, smooth solids of revolution). kernel.h lists its headers; the formulas are those of
+// in float64, four lanes to a vector. It supports signed distances and growth distances of all kinds of shapes, smooth
+// hulls and smooth solids of revolution of at most 256 points. kernel.h lists its headers; the formulas are those of
 // package derive.
 //
 // The kernel declines rows without an answer, invalid ones, those whose derivatives are not all those of the answer,

@@ -4,21 +4,8 @@
 #ifndef LN_GUMBEL_H
 #define LN_GUMBEL_H
 
+#include "elementary.h"
 #include "system.h"
-
-// exponential is exp(x) for x in [-700, 700], to a relative error of 1e-14: with x = k·log 2 + r, |r| ≤ 0.35, it is 2ᵏ
-// times the Taylor polynomial of degree 11 of r, which errs by r¹²/12!.
-INLINE vd exponential(vd x) {
-    const double magic = 0x1.8p52; // its sum with k has k in the lowest bits
-    vd shifted = x * 0x1.71547652b82fep0 + magic, k = shifted - magic;
-    vd r = x - k * 0x1.62e42fefa39efp-1 - k * 0x1.abc9e3b39803fp-56;
-    vd r2 = r * r, r4 = r2 * r2, r8 = r4 * r4; // no term depends on the one before
-    vd low = (1 + r) + (0.5 + r * (1.0 / 6)) * r2;
-    vd middle = (1.0 / 24 + r * (1.0 / 120)) + (1.0 / 720 + r * (1.0 / 5040)) * r2;
-    vd high = (1.0 / 40320 + r * (1.0 / 362880)) + (1.0 / 3628800 + r * (1.0 / 39916800)) * r2;
-    vd p = low + middle * r4 + high * r8;
-    return (vd)((vm)p + ((vm)shifted << 52));
-}
 
 // s3 is a symmetric matrix in the frame of a core.
 typedef struct {
@@ -50,8 +37,6 @@ INLINE void gumbel_frustum(s3 *m, const vd p[3], v3 d, vd epsilon) {
     m->yz = spread * step.y * step.z;
     m->zz = spread * step.z * step.z;
 }
-
-INLINE double sum(vd x) { return (x[0] + x[1]) + (x[2] + x[3]); }
 
 // The number of vertices that gumbel_hull takes at a time: their indices are bytes.
 #define LN_CHUNK 256

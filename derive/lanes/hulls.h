@@ -14,13 +14,6 @@ typedef struct {
     int flat, ok;
 } flat_feature;
 
-INLINE double dot1(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-INLINE double largest(vd x) {
-    double a = x[0] > x[1] ? x[0] : x[1], b = x[2] > x[3] ? x[2] : x[3];
-    return a > b ? a : b;
-}
-
 // hull_support is the support value of a hull.
 INLINE double hull_support(const ln_call *c, const ln_shape *s, const double d[3]) {
     const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;

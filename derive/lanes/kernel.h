@@ -5,6 +5,8 @@
 //     rows.h      rows of a call
 //     cores.h     supporting features of cores
 //     hulls.h     those of hulls
+//     powers.h    those of support functions with powers
+//     elementary.h  exponentials and logarithms
 //     system.h    the linear system, Newton's method
 //     minima.h    other minima of the depth
 //     gumbel.h    smoothed Hessians

@@ -7,7 +7,20 @@
 #include <stdint.h>
 
 // Classes of cores.
-enum { LN_POINT, LN_SEGMENT, LN_BOX, LN_FRUSTUM, LN_ELLIPSOID, LN_HALFSPACE, LN_HULL, LN_NONE, LN_CLASSES };
+enum {
+    LN_POINT,
+    LN_SEGMENT,
+    LN_BOX,
+    LN_FRUSTUM,
+    LN_ELLIPSOID,
+    LN_HALFSPACE,
+    LN_HULL,
+    LN_SUPERQUADRIC,
+    LN_SMOOTH_HULL,
+    LN_SMOOTH_REVOLUTION,
+    LN_NONE,
+    LN_CLASSES
+};
 
 // ln_shape is a shape: a core and a ball.
 typedef struct {
@@ -16,9 +29,11 @@ typedef struct {
     double size;         // share in the size of a pair
     double center[3];    // of growth distances, in the frame of the shape
     int32_t grows;       // whether a ball about the center lies in the shape
-    double parameter[3]; // half length; half extents; bottom and top radius, half length; semi-axes
-    // Of a hull: its vertices are count numbers from number first on in each of the three columns of vertices. Up to
-    // the next multiple of 4 the last vertex is repeated.
+    double parameter[3]; // half length; half extents; bottom and top radius, half length; semi-axes; center
+    double power[3];     // both exponents; sharpness, flatness, negligible support value relative to the largest
+    // Of a hull, smooth hull (from the center) or smooth revolution (r, z, 0): its vertices are count numbers from
+    // number first on in each of the three columns of vertices. Up to the next multiple of 4 the last vertex of a hull
+    // is repeated, and others have zeros.
     int64_t first, count;
     double extent; // bound of the coordinates of vertices and of the distance of two
     // Its faces, none of a point or a segment, likewise in the columns of faces.
@@ -73,6 +88,9 @@ typedef struct {
     int64_t gradient_first;                     // row 0 of gradients is this row of the answers
     double *gradients, *tangents;               // [N,12], [N,10]
 } ln_call;
+
+// The largest number of points of a smooth hull or revolution that the kernel takes.
+#define LN_POINTS 256
 
 // The largest number of rows of a call of the kernel.
 #define LN_BLOCK 256

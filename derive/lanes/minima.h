@@ -16,6 +16,9 @@ APART vd support_value(const pair *p, const side *s, int class, v3 d) {
     case LN_BOX: h = box_support(s->p, l); break;
     case LN_FRUSTUM: h = frustum_support(s->p, l); break;
     case LN_ELLIPSOID: h = ellipsoid_support(s->p, l); break;
+    case LN_SUPERQUADRIC: h = superquadric_support(s, l); break;
+    case LN_SMOOTH_HULL:
+    case LN_SMOOTH_REVOLUTION: h = smooth_support(p->call, s, class, l); break;
     case LN_HULL:
         for (int i = 0; i < W; i++) {
             const double one[3] = {l.x[i], l.y[i], l.z[i]};

@@ -13,6 +13,7 @@
 #define LN_SYSTEM_H
 
 #include "hulls.h"
+#include "powers.h"
 
 #define PARALLEL_SINE 1e-7 // the constants of package derive of these names
 #define LEAST_CURVATURE 1e-9
@@ -60,7 +61,10 @@ typedef struct {
 } pair;
 
 // is_curved reports whether cores of a class have a Hessian.
-INLINE int is_curved(int class) { return class == LN_POINT || class == LN_ELLIPSOID; }
+INLINE int is_curved(int class) {
+    return class == LN_POINT || class == LN_ELLIPSOID || class == LN_SUPERQUADRIC || class == LN_SMOOTH_HULL ||
+           class == LN_SMOOTH_REVOLUTION;
+}
 
 APART void feature_at(feature *f, const pair *p, const side *s, int class, v3 d, v3 hint, vd theta, v3 e0, v3 e1,
                       int active) {
@@ -73,6 +77,13 @@ APART void feature_at(feature *f, const pair *p, const side *s, int class, v3 d,
     case LN_BOX: box_feature(&l, s->p, dl, hl, theta); break;
     case LN_FRUSTUM: frustum_feature(&l, s->p[0], s->p[1], s->p[2], dl, hl, theta); break;
     case LN_ELLIPSOID: ellipsoid_feature(&l, s->p, dl, rotate_back(s->r, e0), rotate_back(s->r, e1)); break;
+    case LN_SUPERQUADRIC: superquadric_feature(&l, s, dl, rotate_back(s->r, e0), rotate_back(s->r, e1)); break;
+    case LN_SMOOTH_HULL:
+        smooth_hull_feature(&l, p->call, s, dl, rotate_back(s->r, e0), rotate_back(s->r, e1), active);
+        break;
+    case LN_SMOOTH_REVOLUTION:
+        revolution_feature(&l, p->call, s, dl, rotate_back(s->r, e0), rotate_back(s->r, e1), active);
+        break;
     case LN_HALFSPACE: halfspace_feature(&l, hl); break;
     case LN_HULL: hull_lanes(&l, p->call, s, dl, hl, theta, active); break;
     default: l = vertex_at((v3){all(0), all(0), all(0)});

@@ -6,6 +6,7 @@ package lanes
 import "C"
 
 import (
+	"math"
 	"runtime"
 	"sync"
 	"weak"
@@ -84,9 +85,52 @@ func (t *Table) add(c *C.ln_shape, s geom.Shape) {
 	case *geom.Convex:
 		parameters(C.LN_HULL)
 		t.addHull(c, k)
+	case geom.Superquadric:
+		parameters(C.LN_SUPERQUADRIC, k.SemiAxes.X, k.SemiAxes.Y, k.SemiAxes.Z)
+		c.power = [3]C.double{C.double(k.Alpha1), C.double(k.Alpha2)}
+	case *geom.SmoothHull:
+		center := k.Center()
+		parameters(C.LN_SMOOTH_HULL, center.X, center.Y, center.Z)
+		var points []r3.Vec
+		for _, v := range k.Vertices() {
+			points = append(points, r3.Sub(v, center))
+		}
+		t.addPowers(c, points, k.Sharpness(), 0)
+	case *geom.SmoothRevolution:
+		parameters(C.LN_SMOOTH_REVOLUTION)
+		var points []r3.Vec
+		for _, v := range k.Profile() {
+			points = append(points, r3.Vec{X: v.X, Y: v.Y})
+		}
+		t.addPowers(c, points, k.Sharpness(), k.Flatness())
 	default:
-		c.class = C.LN_NONE // powers
+		c.class = C.LN_NONE
 	}
+}
+
+// addPowers adds the points of a support function with powers.
+func (t *Table) addPowers(c *C.ln_shape, points []r3.Vec, sharpness, flatness float64) {
+	if len(points) > C.LN_POINTS {
+		c.class = C.LN_NONE
+		return
+	}
+	// A power of less than 2⁻¹⁰⁰ beside 1 is lost to rounding.
+	negligible := math.Exp2(-100 / (sharpness - 2))
+	c.power = [3]C.double{C.double(sharpness), C.double(flatness), C.double(negligible)}
+	c.first, c.count = C.int64_t(len(t.vertices[0])), C.int64_t(len(points))
+	for i := range padded(len(points)) {
+		var x r3.Vec
+		if i < len(points) {
+			x = points[i]
+		}
+		t.addVertex(x)
+	}
+}
+
+func (t *Table) addVertex(x r3.Vec) {
+	t.vertices[0] = append(t.vertices[0], x.X)
+	t.vertices[1] = append(t.vertices[1], x.Y)
+	t.vertices[2] = append(t.vertices[2], x.Z)
 }
 
 func (t *Table) addHull(c *C.ln_shape, k *geom.Convex) {
@@ -95,9 +139,7 @@ func (t *Table) addHull(c *C.ln_shape, k *geom.Convex) {
 	extent := 0.0
 	for i := range padded(len(v)) {
 		x := v[min(i, len(v)-1)]
-		t.vertices[0] = append(t.vertices[0], x.X)
-		t.vertices[1] = append(t.vertices[1], x.Y)
-		t.vertices[2] = append(t.vertices[2], x.Z)
+		t.addVertex(x)
 		extent = max(extent, r3.Norm(x))
 	}
 	c.extent = C.double(2 * extent)

@@ -56,6 +56,12 @@ INLINE vd load(const double *from) {
     __builtin_memcpy(&x, from, sizeof x);
     return x;
 }
+INLINE double dot1(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+INLINE double largest(vd x) {
+    double a = x[0] > x[1] ? x[0] : x[1], b = x[2] > x[3] ? x[2] : x[3];
+    return a > b ? a : b;
+}
+INLINE double sum(vd x) { return (x[0] + x[1]) + (x[2] + x[3]); }
 INLINE vd all(double x) { return (vd){x, x, x, x}; }
 INLINE vm lanes(int b) { return ((vm){b, b, b, b} & (vm){1, 2, 4, 8}) != 0; }
 INLINE vm sign_bits(void) { return (vm){INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN}; }
