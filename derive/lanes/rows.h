@@ -24,8 +24,10 @@ INLINE vd load4(int single, const void *column, int64_t i) {
     return __builtin_convertvector(x, vd);
 }
 
-// successive reports whether rows, which rise, are neighbors: most are.
-INLINE int successive(const int64_t row[W]) { return row[W - 1] - row[0] == W - 1; }
+// successive reports whether rows are neighbors: most are. The last row may be repeated.
+INLINE int successive(const int64_t row[W]) {
+    return row[1] == row[0] + 1 && row[2] == row[0] + 2 && row[3] == row[0] + 3;
+}
 
 // strided is number k of rows of a width.
 INLINE vd strided(int single, const void *column, const int64_t row[W], int width, int k) {
@@ -82,13 +84,16 @@ typedef struct {
     const ln_shape *shape[W];
 } side;
 
-// place reads a shape of each lane with its pose. It returns the lanes whose pose is valid by far.
+// place reads a shape of each lane with its pose. It returns the lanes whose index and pose are valid by far; the
+// others get any shape.
 INLINE vm place(side *s, const ln_call *c, const int64_t from[W], const int32_t *shape, const double *positions,
                 const double *rotations) {
     vd q[W];
+    vm known = {0};
     for (int i = 0; i < W; i++) {
-        const ln_shape *k = c->shapes + shape[from[i]];
-        s->shape[i] = k;
+        int32_t k = shape[from[i]], good = (uint64_t)k < (uint64_t)c->shape_count;
+        s->shape[i] = c->shapes + (good ? k : 0);
+        known[i] = -good;
         q[i] = load(rotations + 4 * from[i]);
     }
     transpose(q);
@@ -103,7 +108,7 @@ INLINE vm place(side *s, const ln_call *c, const int64_t from[W], const int32_t 
     s->r[6] = k * (x * z - w * y), s->r[7] = k * (y * z + w * x), s->r[8] = 1 - k * (x * x + y * y);
     vm near = (magnitude(s->position.x) <= MAX_LENGTH) & (magnitude(s->position.y) <= MAX_LENGTH) &
               (magnitude(s->position.z) <= MAX_LENGTH);
-    return near & (square > 1e-100) & (square < 1e100);
+    return known & near & (square > 1e-100) & (square < 1e100);
 }
 
 INLINE vd size_of(const side *s) {

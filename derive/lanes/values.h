@@ -42,10 +42,6 @@ INLINE int four_values(const ln_call *c, int single, int single_out, const int64
     int checked = !c->valid || c->growth, scaled = !c->growth && bits(gap <= MAX_RELATIVE_GAP * scale) != ALL;
     if (decided && (checked || scaled)) {
         side sa, sb;
-        for (int i = 0; i < W; i++)
-            if ((uint64_t)c->shape_a[from[i]] >= (uint64_t)c->shape_count ||
-                (uint64_t)c->shape_b[from[i]] >= (uint64_t)c->shape_count)
-                return ALL;
         vm valid = place(&sa, c, from, c->shape_a, c->position_a, c->rotation_a);
         valid &= place(&sb, c, from, c->shape_b, c->position_b, c->rotation_b);
         valid &= ~(unbounded(&sa) & unbounded(&sb));
