@@ -552,6 +552,18 @@ int32_t clearance_sweep_file(clearance_engine engine, clearance_motions *options
                              clearance_text *motions, int64_t lo, int64_t hi, clearance_text *out, clearance_job *job,
                              clearance_error *error);
 
+// clearance_rollout_audit starts a job that audits, from the shapes alone and by the reference, the answers of the
+// worlds lo to hi of a file. The results are those of these worlds, or of more; what they have to answer is given as to
+// clearance_rollout_file. audited and refuted of the report are counted: rows, and of all pairs the pairs of bodies.
+int32_t clearance_rollout_audit(clearance_engine engine, clearance_query *query, clearance_scene *scene,
+                                clearance_text *shapes, clearance_text *worlds, int64_t lo, int64_t hi,
+                                clearance_text *results, clearance_job *job, clearance_error *error);
+
+// clearance_sweep_audit does so with results of motions.
+int32_t clearance_sweep_audit(clearance_engine engine, clearance_motions *options, clearance_text *shapes,
+                              clearance_text *motions, int64_t lo, int64_t hi, clearance_text *results,
+                              clearance_job *job, clearance_error *error);
+
 // clearance_job_wait waits for at most wait_ms milliseconds. If the job has ended, it fills *report, the result is that
 // of the job, and the handle is given back. Otherwise the result is CLEARANCE_RUNNING.
 int32_t clearance_job_wait(clearance_job job, int64_t wait_ms, clearance_report *report, clearance_error *error);

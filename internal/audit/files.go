@@ -163,16 +163,21 @@ func (f *RolloutFiles) fits(file *score.WorldSource, r *dataset.RolloutReader, p
 	all := file.RowsPerWorld() == 0
 	switch {
 	case o.Reduce == rollout.ReduceWorld && (!r.Reduced() || r.AllPairs() || r.Bodies() != all):
-		return fmt.Errorf("%s has not the columns of worlds of %s; see --reduce and --all-pairs", f.Results, f.Worlds)
+		return f.other("worlds")
 	case o.Reduce != rollout.ReduceWorld && (r.Reduced() || r.AllPairs() != all || r.Bodies() != all):
-		return fmt.Errorf("%s has not the columns of pairs of bodies of %s; see --reduce and --all-pairs", f.Results,
-			f.Worlds)
+		return f.other("pairs of bodies")
 	case r.AllPairs() && !o.HasMaxDistance && o.Query.Info().CutOff != batch.CutOffAtTouch &&
 		!o.Query.Info().Boolean():
-		return errors.New("all pairs of bodies: want --max-distance, beyond which a pair needs no row")
+		return errors.New("all pairs of bodies: want a largest distance, beyond which a pair needs no row")
 	}
 	lo, hi := r.Range()
 	return f.belongs(lo, hi, r.Len(), f.rowsPerWorld(file), part)
+}
+
+// other is the error of results without the columns that the options stand for.
+func (f *Files) other(what string) error {
+	return fmt.Errorf("%s has not the columns of %s of %s: another reduction, or another choice of all pairs",
+		f.Results, what, f.Worlds)
 }
 
 // belongs returns an error if results of worlds [lo, hi), with so many rows, are not those of a part of the file, whose

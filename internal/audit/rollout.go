@@ -25,7 +25,8 @@ type Rollout struct {
 	Named      *verify.Report `json:"named"`      // rows that name a pair of parts, as answers of that pair
 	Worlds     int            `json:"worlds"`     // solved by the reference
 	OfWorlds   int            `json:"of_worlds"`
-	Open       int            `json:"open"` // worlds not solved, with rows that are not proved by themselves
+	Pairs      int            `json:"pairs"` // of bodies of these
+	Open       int            `json:"open"`  // worlds not solved, with rows that are not proved by themselves
 	PartPairs  int            `json:"part_pairs"`
 	Refuted    int            `json:"refuted"` // rows, by their form or by the reference
 
@@ -47,6 +48,7 @@ func (r *Rollout) merge(o *Rollout) {
 	r.Rows, r.Undecided, r.Invalid = r.Rows+o.Rows, r.Undecided+o.Undecided, r.Invalid+o.Invalid
 	r.Unanswered, r.Unaudited = r.Unanswered+o.Unanswered, r.Unaudited+o.Unaudited
 	r.Worlds, r.OfWorlds, r.Open = r.Worlds+o.Worlds, r.OfWorlds+o.OfWorlds, r.Open+o.Open
+	r.Pairs += o.Pairs
 	r.PartPairs, r.Refuted = r.PartPairs+o.PartPairs, r.Refuted+o.Refuted
 	if len(o.Named.Checks) > 0 { // else no row named a pair of parts
 		r.Named.Merge(o.Named)
@@ -129,6 +131,7 @@ func (r *Rollout) run(ctx context.Context, job *rollout.Job, s *Sample, solve ch
 		if c.open[world] {
 			r.Open--
 		}
+		r.Pairs += len(rows)
 		r.PartPairs += len(list)
 		solved += c.rowsOf(world)
 		r.world(c, world, rows, again.Results)

@@ -2,6 +2,14 @@
 
     python python/benchmarks/streams.py pairs.parquet shapes.json [--rounds 3] [--only pyarrow ray]
 
+The overhead of Ray, of files in a folder too, whose answers are compared bit for bit:
+
+    mkdir pairs
+    for k in $(seq 40); do
+        batchbench generate --set hull32 --pairs 500000 --seed $k --shapes shapes.json --out pairs/$k.parquet
+    done
+    python python/benchmarks/streams.py pairs/ shapes.json --only batchbench ray --compare
+
 Each case runs in a process of its own, so that the peak of the memory is its own. Where the machine has other work,
 ratios of neighbors and CPU time say more than seconds. docs/scale.md has the figures.
 """
@@ -9,7 +17,10 @@ ratios of neighbors and CPU time say more than seconds. docs/scale.md has the fi
 from __future__ import annotations
 
 import argparse
+import hashlib
+import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -73,7 +84,8 @@ def on_ray(pairs: str, lib: cl.Library, engine: cl.Engine, out: Path) -> int:
     """Two tasks of a thread; the peak is that of the largest worker."""
     from clearance import ray as cr
 
-    return cr.score(pairs, out / "parts", library=lib, backend="cpu", rows_per_shard=500_000).peak_memory
+    files = f"{pairs}/*.parquet" if Path(pairs).is_dir() else pairs
+    return cr.score(files, out / "parts", library=lib, backend="cpu", rows_per_shard=500_000).peak_memory
 
 
 CASES: dict[str, Callable[[str, cl.Library, cl.Engine, Path], int | None]] = {
@@ -81,22 +93,49 @@ CASES: dict[str, Callable[[str, cl.Library, cl.Engine, Path], int | None]] = {
 }  # fmt: skip
 
 
-def one(case: str, pairs: str, shapes: str) -> str:
+def command(pairs: str, shapes: str, out: Path) -> str:
+    """The figures of ``batchbench score``."""
+    program = os.environ.get("CLEARANCE_BATCHBENCH", "batchbench")
+    start = time.perf_counter()
+    words = [program, "score", "--backend", "cpu", "--shapes", shapes, "--pairs", pairs]
+    subprocess.run([*words, "--out", str(out / "answers.parquet")], check=True, stdout=subprocess.DEVNULL)
+    wall, used = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return figures("batchbench", wall, f"{used.ru_utime + used.ru_stime:.2f} s", used.ru_maxrss << 10)
+
+
+def digest(files: list[Path]) -> str:
+    """The SHA-256 of the columns of files, in order."""
+    import pyarrow.parquet as pq
+
+    columns: dict[str, Any] = {}
+    for path in files:
+        for batch in pq.ParquetFile(path).iter_batches(ROWS):
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                numbers = column.flatten() if hasattr(column.type, "value_type") else column
+                columns.setdefault(name, hashlib.sha256()).update(numbers.to_numpy(zero_copy_only=False).tobytes())
+    return repr(sorted((name, found.hexdigest()) for name, found in columns.items()))
+
+
+def figures(case: str, wall: float, used: str, peak: int) -> str:
+    return f"{case:<10} {wall:7.2f} s, CPU {used}, peak {peak / 1e6:,.0f} MB"
+
+
+def one(case: str, pairs: str, shapes: str, out: Path) -> str:
     """The figures of a case, after a first call that warms up."""
+    if case == "batchbench":
+        return command(pairs, shapes, out)
     lib = cl.Library.load(shapes)
     if case == "ray":
         import ray
 
         ray.init(num_cpus=2, object_store_memory=200_000_000, include_dashboard=False, log_to_driver=False)
-    with cl.Engine("cpu") as engine, tempfile.TemporaryDirectory() as folder:
-        out = Path(folder)
+    with cl.Engine("cpu") as engine:
         n = min(1000, cl.pair_rows(pairs))
         cl.score_file(pairs, out / "first.parquet", library=lib, rows=(0, n), audit=False, engine=engine)
         start, before = time.perf_counter(), time.process_time()
         peak = CASES[case](pairs, lib, engine, out) or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
         wall, used = time.perf_counter() - start, time.process_time() - before
-    used_text = "in workers" if case == "ray" else f"{used:.2f} s"
-    return f"{case:<8} {wall:7.2f} s, CPU {used_text}, peak {peak / 1e6:,.0f} MB"
+    return figures(case, wall, "in workers" if case == "ray" else f"{used:.2f} s", peak)
 
 
 def main() -> None:
@@ -104,15 +143,27 @@ def main() -> None:
     parser.add_argument("pairs")
     parser.add_argument("shapes")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
-    parser.add_argument("--one", action="store_true", help="in this process, the first of --only")
+    parser.add_argument("--only", nargs="+", choices=[*CASES, "batchbench"], default=list(CASES))
+    parser.add_argument("--compare", action="store_true", help="the answers of batchbench and ray, bit for bit")
+    parser.add_argument("--one", metavar="FOLDER", help="in this process, the first of --only, into a folder")
     a = parser.parse_args()
     if a.one:
-        print(one(a.only[0], a.pairs, a.shapes))
+        print(one(a.only[0], a.pairs, a.shapes, Path(a.one)))
         return
     for _ in range(a.rounds):
-        for case in a.only:
-            subprocess.run([sys.executable, __file__, a.pairs, a.shapes, "--one", "--only", case], check=True)
+        with tempfile.TemporaryDirectory() as folder:
+            for case in a.only:
+                out = Path(folder) / case
+                out.mkdir()
+                words = [a.pairs, a.shapes, "--one", str(out), "--only", case]
+                subprocess.run([sys.executable, __file__, *words], check=True)
+                if not a.compare:
+                    shutil.rmtree(out)
+            if a.compare:
+                ray_parts = sorted((Path(folder) / "ray/parts").glob("part-*.parquet"))
+                if digest(ray_parts) != digest([Path(folder) / "batchbench/answers.parquet"]):
+                    raise SystemExit("the answers differ")
+                print("the answers are the same, bit for bit")
 
 
 if __name__ == "__main__":

@@ -87,6 +87,15 @@ def test_manifolds(tmp_path: Path) -> None:
     assert "with a gap below the lower bound: 0." in text
 
 
+def test_ray_beside_the_command(cluster: None, pair_files: Path, batchbench: Path, tmp_path: Path) -> None:
+    """Files of a folder: the answers of Ray are those of the command, in order."""
+    for name in "ab":
+        (tmp_path / f"{name}.parquet").symlink_to(pair_files / f"{name}.parquet")
+    words = [str(tmp_path), str(pair_files / "shapes0.json"), "--rounds", "1", "--only", "batchbench", "ray"]
+    lines = ran("streams.py", *words, "--compare").splitlines()
+    assert [line.split()[0] for line in lines] == ["batchbench", "ray", "the"]
+
+
 def test_streams(pair_files: Path) -> None:
     for name in ("polars", "duckdb", "pyarrow"):
         pytest.importorskip(name, reason=f"{name} is not installed: pip install {name} to run this test")

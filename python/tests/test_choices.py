@@ -122,6 +122,8 @@ def calls(folder: Path) -> dict[str, Callable[..., object]]:
         "Rollout.__call__": step(plain),
         "SceneRollout.__call__": step(roll),
         "audit_file": lambda **o: cl.audit_file("pairs.npz", out, library=lib, engine=eng, **o),
+        "audit_rollout_file": lambda **o: cl.audit_rollout_file(worlds, out, scene=scene, engine=eng, **o),
+        "audit_sweep_file": lambda **o: cl.audit_sweep_file(motions, out, scene=scene, engine=eng, **o),
         "score_file": lambda **o: cl.score_file("pairs.npz", out, library=lib, engine=eng, **o),
         "score_stream": lambda **o: cl.score_stream(_Stream(), library=lib, engine=eng, **o),
         "rollout_file": lambda **o: cl.rollout_file(worlds, out, scene=scene, engine=eng, **o),

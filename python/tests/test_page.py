@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -202,11 +203,16 @@ def test_rows_steps_and_contacts(browser: Browser, tmp_path: Path) -> None:
     assert shown == (3, "gjk", steps[2]["lower"], steps[2]["upper"])
     browser.picture(tmp_path / "page-steps.png")
     keep(tmp_path / "page-steps.png")
+    side = pixels(tmp_path / "page-steps.png")[:, 910:]
+    solid = (side[..., 2] > side[..., 0] + 8) & (side[..., 0] > 120) & (side.max(-1) < 230)
+    assert solid.mean() > 0.02, "the Minkowski difference is drawn beside the pair"
+    assert (side.max(-1) < 60).any() or ((side[..., 1] > side[..., 0] + 60).any()), "with the step in it"
     browser.open(page.as_uri() + "#row=77")
     assert browser.ask("document.getElementById('missing').textContent") == "This page has no row 77."
 
     browser.open(page.as_uri() + "#row=1")
     assert "1 contact points" in browser.ask(facts)
+    assert re.search(r"gap ±\S+\nerror ball drawn ×1e\+?\d+|error ball drawn ×\d+", browser.ask(facts))
     k = int(np.flatnonzero(contacts.pair == 1)[0])
     x, y = browser.ask(f"clearanceView.screen({contacts.position[k].tolist()})")
     browser.picture(tmp_path / "page-contact.png")

@@ -12,9 +12,11 @@ from conftest import CLUSTER_ROWS, on_cluster, parts
 import clearance as cl
 
 ray = pytest.importorskip("ray")
+pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 from clearance import ray as cr  # noqa: E402
 from clearance.__main__ import main  # noqa: E402
+from clearance._ray_store import sha256  # noqa: E402
 
 
 def test_rows_of_one_machine(cluster: None, pair_files: Path, answers: Any, tmp_path: Path) -> None:
@@ -59,6 +61,24 @@ def test_memory(cluster: None, pair_files: Path, tmp_path: Path) -> None:
     assert all(0 < s["peak_memory"] < 500_000_000 for s in report.shards) and report.peak_memory > 50_000_000
     with pytest.raises(cl.OptionError, match=r"memory: 1,000,000 bytes, and a task of 1 threads takes \d+,\d+"):
         on_cluster(pair_files, tmp_path, "a.parquet", memory=1_000_000)
+
+
+def test_poisoned_answers(cluster: None, pair_files: Path, tmp_path: Path) -> None:
+    """The audit of a shard whose answers were altered after it was written refutes it, and no other."""
+    on_cluster(pair_files, tmp_path, "a.parquet", rows_per_shard=2000)
+    part, manifest = tmp_path / "part-000001.parquet", tmp_path / cr.MANIFEST
+    table, listed = pq.read_table(part), pq.read_table(manifest)
+    at = table.column_names.index("distance")
+    values = table.column("distance").to_numpy() + np.float32(1)
+    pq.write_table(table.set_column(at, table.field(at), pa.array(values)), part)
+    rows = listed.to_pylist()
+    rows[1]["sha256"] = sha256(str(part))  # as if it had been written so
+    pq.write_table(pa.Table.from_pylist(rows, listed.schema), manifest)
+    report = on_cluster(pair_files, tmp_path, "a.parquet", rows_per_shard=2000, verify=30)
+    refuted = [s["refuted"] for s in report.shards]
+    assert refuted[1] > 0 and refuted[0] == refuted[2] == 0 and all(s["audited"] == 30 for s in report.shards)
+    with pytest.raises(cl.RefutedError, match=r"a\.parquet rows 2000 to 3999: the audit refuted"):
+        report.raise_if_failed()
 
 
 def test_audits_are_resumed(cluster: None, pair_files: Path, tmp_path: Path) -> None:

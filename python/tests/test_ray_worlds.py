@@ -22,7 +22,7 @@ from clearance import ray as cr  # noqa: E402
 from clearance.__main__ import main  # noqa: E402
 from clearance._ray_kinds import Size, size_of  # noqa: E402
 from clearance._ray_shards import Shard  # noqa: E402
-from clearance._ray_store import place  # noqa: E402
+from clearance._ray_store import place, sha256  # noqa: E402
 
 
 @pytest.fixture
@@ -159,6 +159,53 @@ def test_a_world_of_many_rows(tmp_path: Path) -> None:
     assert size_of(one, "motions", {}) == Size(2, 3, 3, 3 * points)
 
 
+def poison(folder: Path, index: int) -> None:
+    """Alter the distances, or their lower bounds, of a part, and its checksum as if it had been written so."""
+    part, manifest = folder / f"part-{index:06d}.parquet", folder / cr.MANIFEST
+    table = pq.read_table(part).replace_schema_metadata(pq.read_metadata(part).metadata)
+    name = "lower" if "lower" in table.column_names else "distance"
+    values = table.column(name).to_numpy() + 2
+    at = table.column_names.index(name)
+    pq.write_table(table.set_column(at, table.field(at), pa.array(values)), part)
+    listed = pq.read_table(manifest)
+    rows = listed.to_pylist()
+    rows[index]["sha256"] = sha256(str(part))
+    pq.write_table(pa.Table.from_pylist(rows, listed.schema), manifest)
+
+
+@pytest.mark.parametrize(("kind", "options", "shards"), CASES)
+def test_audits(
+    cluster: None, inputs: Path, engine: cl.Engine, kind: str, options: dict[str, Any], shards: int
+) -> None:
+    """Some worlds of every shard are audited in tasks of their own, with the report of one machine; poisoned results
+    are found, and those of other shards pass."""
+    name, each = f"{kind}.parquet", 1 if "reduce" in options else 6 if "pairs" in options else 5
+    score(inputs, kind, name, **options)
+    report = score(inputs, kind, name, verify=each + 1, **options)
+    assert not report.failed
+    proved = [s["audited"] for s in report.shards]
+    bounded = "columns" not in options  # without a gap the reference alone bounds distances
+    assert proved == [2 * each] * shards if kind == "worlds" and bounded else max(proved) <= 2 * each
+    assert sum(s["refuted"] for s in report.shards) == 0
+    poison(inputs / "out", 1)
+    report = score(inputs, kind, name, verify=1000, **options)
+    refuted = [s["refuted"] for s in report.shards]
+    assert refuted[1] > 0 and sum(refuted) == refuted[1], "only the poisoned shard is refuted"
+    with pytest.raises(cl.RefutedError, match=rf"{kind}\.parquet worlds {W // shards} to .*the audit refuted"):
+        report.raise_if_failed()
+    part = (report.shards[1]["lo"], report.shards[1]["hi"])
+    asked = {k: v for k, v in options.items() if k not in ("columns", "culling", "max_evaluations")}
+    audit: Any = cl.audit_rollout_file if kind == "worlds" else cl.audit_sweep_file
+    one = inputs / "out" / "part-000001.parquet"
+    found = audit(inputs / name, one, scene=inputs / "scene.json", part=part, engine=engine, **asked)
+    assert found == (report.shards[1]["audited"], report.shards[1]["refuted"]), "the report of one machine"
+    whole = audit(inputs / name, one_machine(inputs, kind, name, engine, **options), scene=inputs / "scene.json",
+                  engine=engine, **asked)  # fmt: skip
+    assert whole[1] == 0 and whole[0] >= sum(s["audited"] for s in report.shards) - report.shards[1]["audited"]
+    with pytest.raises(cl.FileError, match=r"states worlds .* they do not belong together"):
+        audit(inputs / name, one, scene=inputs / "scene.json", engine=engine, **asked)
+
+
 def test_failures(cluster: None, inputs: Path) -> None:
     """A file of another kind is listed, and the rest goes on; so are rows without an answer, by their world."""
     scene, bodies, poses = worlds()
@@ -179,7 +226,6 @@ def test_failures(cluster: None, inputs: Path) -> None:
 def test_mistakes(inputs: Path) -> None:
     lib = cl.Library()
     wrong: list[tuple[str, dict[str, Any], str]] = [
-        ("worlds", {"verify": 3}, "verify: 3, but tasks audit pairs alone"),
         ("worlds", {"time_tolerance": 0.1}, "time_tolerance: 0.1, but files of worlds"),
         ("motions", {"query": "penetration"}, "query: 'penetration', but files of motions"),
         ("motions", {"precision": "double"}, "precision: 'double', but files of motions"),
@@ -204,7 +250,9 @@ def test_command(cluster: None, inputs: Path, engine: cl.Engine, capsys: pytest.
     said = capsys.readouterr()
     assert f"{W} rows in 4 shards" in said.out and f"{W} of {W} worlds, 4 of 4 shards" in said.err
     motions_of = [*words, str(inputs / "motions.parquet"), "--kind", "motions", "--out", str(inputs / "m")]
-    assert main([*motions_of, "--time-tolerance", "1e-4"]) == 0
+    assert main([*motions_of, "--time-tolerance", "1e-4", "--verify", "5"]) == 0
+    audited = capsys.readouterr().out.split("; ")[1]
+    assert audited.endswith("audited, 0 refuted\n") and int(audited.split()[0]) > 0
     assert same(parts(inputs / "m"), one_machine(inputs, "motions", "motions.parquet", engine, time_tolerance=1e-4))
     assert main([*motions_of, "--no-culling"]) == 2
     assert "culling" in capsys.readouterr().err

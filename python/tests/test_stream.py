@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,19 @@ def test_answers_of_files(
     assert got.replace_schema_metadata().equals(want.slice(0, table.num_rows).replace_schema_metadata())
     assert stream.report.rows == table.num_rows
     assert sum(stream.report.counts.values()) == table.num_rows
+
+
+def test_partitions_of_spark(files: Path, library: cl.Library, engine: cl.Engine, want: Any) -> None:
+    """The function for Spark's mapInArrow, which takes the batches of a partition and yields those of its answers."""
+    table = pq.read_table(files / "pairs.parquet")
+
+    def answered(batches: Iterator[Any]) -> Iterator[Any]:
+        source = pa.RecordBatchReader.from_batches(table.schema, batches)
+        yield from answers(cl.score_stream(source, library=library, engine=engine))
+
+    partitions = [table.slice(0, 3000), table.slice(3000)]
+    got = pa.Table.from_batches([b for p in partitions for b in answered(iter(p.to_batches(max_chunksize=800)))])
+    assert got.replace_schema_metadata().equals(want.replace_schema_metadata())
 
 
 def test_other_types_columns_and_nulls(files: Path, library: cl.Library, engine: cl.Engine, want: Any) -> None:

@@ -57,7 +57,15 @@ from ._stream import ScoreStream, score_stream
 from ._sweep import SweepResult
 from ._sweepfold import CONTACT, FREE
 from ._version import __version__
-from ._worlds import Worlds, read_worlds, rollout_file, sweep_file, write_worlds
+from ._worlds import (
+    Worlds,
+    audit_rollout_file,
+    audit_sweep_file,
+    read_worlds,
+    rollout_file,
+    sweep_file,
+    write_worlds,
+)
 
 __all__ = [
     "CONTACT",
@@ -102,6 +110,8 @@ __all__ = [
     "Worlds",
     "__version__",
     "audit_file",
+    "audit_rollout_file",
+    "audit_sweep_file",
     "decompose",
     "distance_gradient",
     "pair_rows",

@@ -332,6 +332,8 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "worlds_free": (_R, [_u64, _S(Error)]),
     "rollout_file": (_R, [_u64, _S(Query), _S(Scene), _text, _text, _i64, _i64, _text, _S(_u64), _S(Error)]),
     "sweep_file": (_R, [_u64, _S(Motions), _text, _text, _i64, _i64, _text, _S(_u64), _S(Error)]),
+    "rollout_audit": (_R, [_u64, _S(Query), _S(Scene), _text, _text, _i64, _i64, _text, _S(_u64), _S(Error)]),
+    "sweep_audit": (_R, [_u64, _S(Motions), _text, _text, _i64, _i64, _text, _S(_u64), _S(Error)]),
     "job_wait": (_R, [_u64, _i64, _S(Report), _S(Error)]),
     "job_progress": (_i64, [_u64, _S(_i64)]),
     "job_cancel": (_R, [_u64, _S(Error)]),

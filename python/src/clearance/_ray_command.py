@@ -34,7 +34,7 @@ def command(words: list[str]) -> int:
     parser.add_argument("--workers", type=int, default=1, help="threads of a task")
     parser.add_argument("--memory", type=int, metavar="BYTES", help="budget of a task, which Ray reserves")
     parser.add_argument("--rows-per-shard", type=int, default=1_000_000, help="most pairs of a shard")
-    parser.add_argument("--verify", type=int, default=0, metavar="K", help="audit K rows of every shard of pairs")
+    parser.add_argument("--verify", type=int, default=0, metavar="K", help="audit K rows of every shard")
     parser.add_argument("--no-resume", action="store_true", help="refuse a folder that has results")
     a = parser.parse_args(words)
     try:

@@ -12,7 +12,7 @@ from ._options import INT64
 from ._ray_store import Local, Remote
 from ._scene import Scene
 from ._score import FileReport, score_file
-from ._worlds import rollout_file, size_of_worlds, sweep_file
+from ._worlds import audit_rollout_file, audit_sweep_file, rollout_file, size_of_worlds, sweep_file
 
 Kind = Literal["pairs", "worlds", "motions"]
 
@@ -24,6 +24,9 @@ _OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "motions": ("max_distance", "tolerance", "time_tolerance", "max_evaluations"),
 }
 _DEFAULTS: Final = {"query": "distance", "method": "auto", "precision": "single", "culling": True}
+
+# Options that no answer has to meet.
+_UNASKED: Final = ("columns", "method", "culling", "max_evaluations")
 
 # Rows of a Parquet file of worlds that the library reads at a time to learn the bodies of a world.
 _HEAD: Final = 1 << 14
@@ -88,6 +91,20 @@ def _look(f: Local | Remote) -> Any:
 def head_of(lines: int) -> int:
     """The rows of a Parquet file that the library reads before the first of a range, where a world has so many."""
     return lines + _HEAD
+
+
+def results_of(size: Size, options: dict[str, Any]) -> int:
+    """The answers of a pair or a world that an audit counts: rows, or of all pairs the pairs."""
+    return 1 if options.get("reduce") else size.pairs
+
+
+def audit_part(
+    kind: Kind, source: str, results: str, shapes: Any, part: tuple[int, int], engine: Any, options: dict[str, Any]
+) -> tuple[int, int]:
+    """Audit results of a range of the worlds of a file: the numbers of answers (audited, refuted)."""
+    call = cast(Callable[..., tuple[int, int]], audit_rollout_file if kind == "worlds" else audit_sweep_file)
+    asked = {k: v for k, v in options.items() if k not in _UNASKED}
+    return call(source, results, scene=shapes, part=part, engine=engine, **asked)
 
 
 def answer_file(

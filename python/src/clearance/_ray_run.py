@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ._errors import FileError
 from ._ray_actors import _ray
+from ._ray_kinds import results_of
 from ._ray_shards import Manifest, Shard
 from ._ray_tasks import Asked, answer, audit
 from ._result import STATUSES
@@ -73,7 +74,8 @@ class Run:
     def _check(self, s: Shard) -> None:
         """Submit the audit of a shard if it is asked for and was not made."""
         row = self._manifest.rows[s.index]
-        if self._verify and not row["error"] and row["audited"] < min(self._verify, row["rows"]):
+        answers = (s.hi - s.lo) * results_of(s.size, self._asked.options)
+        if self._verify and not row["error"] and row["audited"] < min(self._verify, answers):
             self._submit(s, "audit", self._audit, self._verify)
 
     def _take(self) -> None:

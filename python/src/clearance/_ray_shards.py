@@ -54,7 +54,12 @@ class Shard:
     def lines(self) -> tuple[int, int, int]:
         """The rows of the input if it is a Parquet file, and its first ones that a task needs besides."""
         n = self.size.lines
-        return self.lo * n, self.hi * n, 0 if self.kind == "pairs" else head_of(n)
+        return self.lo * n, self.hi * n, self.head
+
+    @property
+    def head(self) -> int:
+        """The first rows of the input that a task needs besides its own, if it is a Parquet file."""
+        return 0 if self.kind == "pairs" else head_of(self.size.lines)
 
     @property
     def title(self) -> str:

@@ -14,8 +14,9 @@ from typing import Any, Final
 import clearance as cl
 
 from ._errors import ClearanceError, FileError
+from ._options import INT64
 from ._ray_actors import _engine, _ray
-from ._ray_kinds import answer_file
+from ._ray_kinds import answer_file, audit_part, results_of
 from ._ray_shards import Shard
 from ._ray_store import place, sha256
 
@@ -88,20 +89,25 @@ def answer(asked: Asked, s: Shard) -> dict[str, Any]:
 
 
 def audit(asked: Asked, s: Shard, rows: int) -> tuple[int, int, str]:
-    """Audit a range of rows of a shard, seeded by its place: rows audited and refuted, and an error."""
-    rows = min(rows, s.hi - s.lo)
+    """Audit a range of rows of a shard, or worlds with so many, seeded by its place: rows audited and refuted, and an
+    error."""
+    count = min(-(-rows // results_of(s.size, asked.options)), s.hi - s.lo)
     seed = int.from_bytes(hashlib.sha256(f"{s.identity} {s.lo}".encode()).digest()[:8], "little")
-    at = seed % (s.hi - s.lo - rows + 1)
-    lo, hi = s.lo + at, s.lo + at + rows
-    options = {k: asked.options[k] for k in ("query", "max_distance", "precision", "tolerance")}
+    at = seed % (s.hi - s.lo - count + 1)
+    lo, hi = s.lo + at, s.lo + at + count
+    n, each = s.size.lines, s.size.rows
+    begin, end = (at * each, (at + count) * each) if each else (0, INT64)
+    options = asked.options
     try:
         with (
-            place(s.path, asked.filesystem).reading(lo, hi) as pairs,
-            place(s.out, asked.filesystem).reading(at, at + rows) as results,
+            place(s.path, asked.filesystem).reading(lo * n, hi * n, s.head) as source,
+            place(s.out, asked.filesystem).reading(begin, end) as results,
         ):
-            return *cl.audit_file(
-                pairs, results, library=_library(asked), rows=(lo, hi), start=at,
-                engine=_engine("cpu", asked.options["precision"], 1), **options,
-            ), ""  # fmt: skip
+            engine, shapes = _engine("cpu", options.get("precision", "single"), 1), _library(asked)
+            if s.kind != "pairs":
+                return *audit_part(s.kind, source, results, shapes, (lo, hi), engine, options), ""
+            asks = {k: options[k] for k in ("query", "max_distance", "precision", "tolerance")}
+            found = cl.audit_file(source, results, library=shapes, rows=(lo, hi), start=at, engine=engine, **asks)
+            return *found, ""
     except (ClearanceError, OSError) as e:
         return 0, 0, f"audit: {type(e).__name__}: {e}"

@@ -132,9 +132,10 @@ def rollout_file(
 
     ``scene`` is a Scene or the path of a shapes.json. The pairs are those of the file, or with ``pairs="all"`` all of
     them. Other options are those of :meth:`Engine.rollout` and :func:`score_file`. The files are streamed. ``out``
-    appears under its name once it is complete: an interrupted call leaves no file. ``batchbench verify rollout`` audits
-    the results. ``part`` (lo, hi), hi not included, answers these worlds alone, with the bits that they have in the
-    results of the whole; worlds of errors, and of rows of all pairs, are counted from the start of the file.
+    appears under its name once it is complete: an interrupted call leaves no file. :func:`audit_rollout_file` and
+    ``batchbench verify rollout`` audit the results. ``part`` (lo, hi), hi not included, answers these worlds alone,
+    with the bits that they have in the results of the whole; worlds of errors, and of rows of all pairs, are counted
+    from the start of the file.
     """
     if pairs not in (None, "all"):
         raise OptionError(f'pairs: {pairs!r}, want None or "all", in place of the pairs of the file')
@@ -170,7 +171,7 @@ def sweep_file(
     """Find the first contacts of the motions of a file (.parquet, .npz), as ``batchbench sweep`` does, byte for byte.
 
     The options are those of :meth:`Engine.sweep` and :func:`rollout_file`. Contacts are counted as penetrating, and
-    free rows as separated. ``batchbench verify sweep`` audits the results.
+    free rows as separated. :func:`audit_sweep_file` and ``batchbench verify sweep`` audit the results.
     """
     options = SweepOptions(max_distance, time_tolerance, tolerance, max_evaluations)
     options.motions(0)  # which checks them
@@ -184,6 +185,73 @@ def sweep_file(
 
         report = run_file(submit, (record, names), progress, "rows")
     return FileReport(os.fspath(out), report_of(report), None)
+
+
+def audit_rollout_file(
+    worlds: Path,
+    results: Path,
+    *,
+    scene: Scene | Path,
+    query: str = "distance",
+    max_distance: float | None = None,
+    reduce: Literal["world"] | None = None,
+    pairs: Literal["all"] | None = None,
+    precision: Precision | None = None,
+    tolerance: float | None = None,
+    part: tuple[int, int] | None = None,
+    engine: Engine | None = None,
+) -> tuple[int, int]:
+    """Audit results of worlds from the shapes alone: the numbers of rows, of all pairs that of pairs, (audited,
+    refuted).
+
+    The reference solves every pair of parts of the worlds of ``part``, by default all; the results may be of more. The
+    options are those that the answers have to meet. Nothing of the file is believed, and its solver takes no part.
+    """
+    if pairs not in (None, "all"):
+        raise OptionError(f'pairs: {pairs!r}, want None or "all", in place of the pairs of the file')
+    farthest = None if max_distance is None else real("max_distance", max_distance, 0)
+    with opened_or(engine) as opened, _bodies(scene) as (table, shapes, library):
+        q = opened._query(query, library, None, None, "auto", precision, tolerance, None)
+        record = nat.Scene(table, reduce=reduction(reduce), workers=opened._workers, all_pairs=int(pairs == "all"))
+        record.has_max_distance, record.max_distance = int(farthest is not None), farthest or 0.0
+        names = (shapes, path_bytes("worlds", worlds), *range_of(part, "part"), path_bytes("results", results))
+
+        def submit(job: Any, error: nat.Error) -> int:
+            return cast(int, opened._native.rollout_audit(opened._number, q, record, *names, job, error))
+
+        report = run_file(submit, (q, record, names), False, "rows")
+    return int(report.audited), int(report.refuted)
+
+
+def audit_sweep_file(
+    motions: Path,
+    results: Path,
+    *,
+    scene: Scene | Path,
+    max_distance: float | None = None,
+    time_tolerance: float | None = None,
+    tolerance: float | None = None,
+    part: tuple[int, int] | None = None,
+    engine: Engine | None = None,
+) -> tuple[int, int]:
+    """Audit first contacts of motions: the numbers of rows (audited, refuted).
+
+    The reference looks at each contact of the worlds of ``part``, and proves free rows by its distances and the speed
+    of the bodies. Rows that it neither proves nor refutes are not counted. The rest is as in
+    :func:`audit_rollout_file`.
+    """
+    options = SweepOptions(max_distance, time_tolerance, tolerance, None)
+    options.motions(0)  # which checks them
+    with opened_or(engine) as opened, _bodies(scene) as (table, shapes, _):
+        record = options.motions(table)
+        record.workers = opened._workers
+        names = (shapes, path_bytes("motions", motions), *range_of(part, "part"), path_bytes("results", results))
+
+        def submit(job: Any, error: nat.Error) -> int:
+            return cast(int, opened._native.sweep_audit(opened._number, record, *names, job, error))
+
+        report = run_file(submit, (record, names), False, "rows")
+    return int(report.audited), int(report.refuted)
 
 
 @dataclass(frozen=True)

@@ -132,9 +132,9 @@ def score(
     of ``library``, or worlds or motions of the bodies of ``scene``. ``workers`` are the threads of a task, and its
     CPUs in Ray. ``memory`` is its budget in bytes, which Ray reserves: by default what a task of so many threads takes
     with a small library. A shard has at most ``rows_per_shard`` pairs, or one world. ``verify`` is the number of rows
-    of every shard of pairs that a task of its own audits, from the shapes alone; ``batchbench verify`` audits results
-    of worlds and motions. The options of the query are those of :func:`clearance.score_file`, of worlds those of
-    :func:`clearance.rollout_file`, and of motions those of :func:`clearance.sweep_file`.
+    of every shard that a task of its own audits, from the shapes alone: of worlds and motions whole worlds, of which
+    the reference solves every pair of parts. The options of the query are those of :func:`clearance.score_file`, of
+    worlds those of :func:`clearance.rollout_file`, and of motions those of :func:`clearance.sweep_file`.
 
     Names are paths that all machines share, or URIs of pyarrow ("s3://bucket/pairs/*.parquet"); with ``filesystem``,
     one of pyarrow or fsspec that can be pickled, all names but that of the library are paths in it. A task copies the
@@ -167,8 +167,7 @@ def score(
     options = options_of(kind, given)
     whole("workers", workers, 1)
     whole("rows_per_shard", rows_per_shard, 1, INT64)
-    if whole("verify", verify) and kind != "pairs":
-        raise OptionError(f"verify: {verify}, but tasks audit pairs alone; 'batchbench verify' audits {kind}")
+    whole("verify", verify)
     one_of("precision", precision, get_args(Precision))
     resume, progress = flag("resume", resume), flag("progress", progress)
     need = _need(workers, kind)
