@@ -96,6 +96,21 @@ def test_ray_beside_the_command(cluster: None, pair_files: Path, batchbench: Pat
     assert [line.split()[0] for line in lines] == ["batchbench", "ray", "the"]
 
 
+def test_solvers(batchbench: Path, tmp_path: Path) -> None:
+    """Answers have the residuals that were asked for, recomputed, and MuJoCo's that of its compliance."""
+    problems, page = tmp_path / "stack4.npz", tmp_path / "page.md"
+    command = [batchbench, "step", "--scene", "stack4", "--count", "4", "--steps", "5", "--every", "5"]
+    subprocess.run([*command, "--problems", str(problems), "--out", str(tmp_path / "states.npz")], check=True)
+    text = ran("solvers.py", str(problems), "--rounds", "1", "--out", str(page))
+    assert text.endswith(page.read_text())  # after the peers that are left out
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
+    assert len(rows) >= 1 + 3 and all(len(row) == 9 for row in rows)
+    residuals = {row[1]: (float(row[6]), float(row[7])) for row in rows[1:]}
+    assert residuals["Clearance, ncp to 1e-6"][0] <= 2e-6 and residuals["Clearance, ccp to 1e-6"][1] <= 2e-6
+    if "MuJoCo Newton" in residuals:
+        assert 1e-7 < residuals["MuJoCo Newton"][1] < 1e-3
+
+
 def test_streams(pair_files: Path) -> None:
     for name in ("polars", "duckdb", "pyarrow"):
         pytest.importorskip(name, reason=f"{name} is not installed: pip install {name} to run this test")
