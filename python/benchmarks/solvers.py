@@ -6,7 +6,7 @@
 
 Every solver gets the contacts, masses, free velocities, targets and warm impulses of the file. The residuals of every
 answer are computed here from its impulses alone, of Coulomb's law (ncp) and of its convex relaxation (ccp) without
-compliance. Times are CPU time of a core a problem, the median of rounds in which the solvers take turns.
+compliance. Times are CPU time of a core a problem, the median of rounds that alternate between the solvers.
 """
 
 from __future__ import annotations
@@ -291,7 +291,7 @@ def pinocchio_peer(method: str, tolerance: float) -> Callable[[Problem, bool], A
 
     def prepare(p: Problem, warm: bool) -> Any:
         delassus = pin.DelassusOperatorDense(p.jacobian @ p.inverse @ p.jacobian.T)
-        g, guess = p.free().ravel(), p.warm.ravel()
+        g, first = p.free().ravel(), p.warm.ravel()
         models, datas = pin.StdVec_ConstraintModel(), pin.StdVec_ConstraintData()
         for mu in p.friction:
             point = pin.PointContactConstraintModel(model, 0, pin.SE3.Identity(), 1, pin.SE3.Identity())
@@ -308,7 +308,7 @@ def pinocchio_peer(method: str, tolerance: float) -> Callable[[Problem, bool], A
         def reset() -> None:
             result.reset()
             if warm:
-                result.setConstraintImpulseGuess(guess)
+                result.setConstraintImpulseGuess(first)
 
         def answer() -> Answer:
             return np.array(result.retrieveConstraintImpulses()).reshape(-1, 3), bool(result.converged)
