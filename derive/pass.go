@@ -94,8 +94,8 @@ func (p *Pass) fill(ctx context.Context, r *rows, out *batch.Results) error {
 
 // Widths of the arrays of products: of answers (value, normal, both witnesses) and of twists.
 const (
-	AnswerWidth = 10
-	TwistWidth  = 12
+	AnswerWidth = batch.AnswerWidth
+	TwistWidth  = batch.TwistWidth
 )
 
 // VJP multiplies cotangents of the answers [N,10] with the Jacobians from the left: the gradient with respect to the
@@ -123,6 +123,30 @@ func (p *Pass) JVP(ctx context.Context, job *batch.Job, twists, tangents []float
 		v := c.components()
 		copy(tangents[AnswerWidth*i:], v[:])
 	})
+}
+
+// Multiply takes products of the Jacobians of the answers of a job, but sums by body.
+func (p *Pass) Multiply(ctx context.Context, job *batch.Job, product *batch.Product) error {
+	if err := product.Check(job.Input); err != nil {
+		return fmt.Errorf("derive: %w", err)
+	}
+	switch {
+	case product.Bodies:
+		return errors.New("derive: sums by body are those of RolloutVJP")
+	case product.Kind == batch.VJP:
+		return p.VJP(ctx, job, product.Operands, product.Results)
+	case product.Kind == batch.JVP:
+		return p.JVP(ctx, job, product.Operands, product.Results)
+	}
+	n := job.Results.N
+	out := batch.NewResults(n, &batch.Options{Columns: batch.ColDDistance, Precision: batch.Double})
+	if err := p.Run(ctx, job, out); err != nil {
+		return err
+	}
+	for i, v := range out.Column(batch.ColDDistance).F64 {
+		product.Results[i] = product.Operands[i/TwistWidth] * v
+	}
+	return nil
 }
 
 func (p *Pass) checkProduct(job *batch.Job, answers, twists []float64) error {
@@ -276,6 +300,12 @@ func (d *Differentiator) Differentiate(ctx context.Context, job *batch.Job, lo, 
 		return err
 	}
 	return p.fill(ctx, r, out)
+}
+
+// Multiply takes products of the Jacobians of the answers of a job, whose first row has the number in the whole.
+func (d *Differentiator) Multiply(ctx context.Context, job *batch.Job, number int, product *batch.Product) error {
+	p := Pass{Options: job.Options.Derivative, FirstRow: uint64(number), Workers: d.Workers}
+	return p.Multiply(ctx, job, product)
 }
 
 // Complete is Differentiate for the rows whose smoothness is [batch.NotDerived]; the others have their derivatives.

@@ -195,6 +195,10 @@ func (f failing) Complete(ctx context.Context, job *batch.Job, lo, number int, o
 	return f.Differentiate(ctx, job, lo, number, out)
 }
 
+func (failing) Multiply(context.Context, *batch.Job, int, *batch.Product) error {
+	return errors.New("no memory")
+}
+
 // TestQueryFails: the error of a differentiator is that of the call, which leaves no derivatives.
 func TestQueryFails(t *testing.T) {
 	lib, pairs := queried(t)
@@ -266,5 +270,73 @@ func TestNormalBound(t *testing.T) {
 	}
 	if b := verify.NormalBound(-0.1, 1e-9, 0, r3.Vec{Z: 1}, r3.Vec{}, r3.Vec{Z: -0.1}); !math.IsInf(b, 1) {
 		t.Errorf("a penetrating row is bounded by %g", b)
+	}
+}
+
+// TestMultiply: products of a dispatcher are those of a pass over its answers, in every mode, and sums by body are
+// those of the rows of each world.
+func TestMultiply(t *testing.T) {
+	lib, pairs := queried(t)
+	d := newDispatcher()
+	defer d.Close()
+	ctx := t.Context()
+	rng := rand.New(rand.NewPCG(33, 9))
+	random := func(n int) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = rng.NormFloat64()
+		}
+		return v
+	}
+	n := pairs.Len()
+	for _, mode := range []Mode{Exact, Gaussian} {
+		for _, kind := range []batch.ProductKind{batch.VJP, batch.ValueVJP, batch.JVP} {
+			in, out := kind.Widths()
+			job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: batch.Double,
+				Columns: Needs | batch.ColGap, Derivative: batch.Derivative{Mode: mode, Seed: 5}}}
+			p := batch.Product{Kind: kind, Operands: random(in * n), Results: make([]float64, out*n)}
+			want := batch.Product{Kind: kind, Operands: p.Operands, Results: make([]float64, out*n)}
+			if kept, err := d.Multiply(ctx, job, &p, dispatch.Options{}); err != nil || kept != 0 {
+				t.Fatalf("%v, kind %d: %d rows kept, %v", mode, kind, kept, err)
+			}
+			if _, err := d.Run(ctx, job, dispatch.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := (&Pass{Options: job.Options.Derivative}).Multiply(ctx, job, &want); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(p.Results, want.Results) {
+				t.Errorf("%v, kind %d: other products than those of a pass", mode, kind)
+			}
+		}
+	}
+	w := &batch.Worlds{Shapes: []int32{0, 5, 6}, TemplateA: []int32{0, 1, 0}, TemplateB: []int32{1, 2, 2}}
+	for range 4 * 3 {
+		p := testkit.Pose(rng, 1)
+		w.Poses = append(w.Poses, p.Position.X, p.Position.Y, p.Position.Z, p.Rotation.Real, p.Rotation.Imag,
+			p.Rotation.Jmag, p.Rotation.Kmag)
+	}
+	job := &batch.Job{Library: lib, Input: w, Options: batch.Options{Precision: batch.Double}}
+	rows := batch.Product{Kind: batch.VJP, Operands: random(AnswerWidth * 12), Results: make([]float64, TwistWidth*12)}
+	sums := batch.Product{Kind: batch.VJP, Operands: rows.Operands, Bodies: true, Results: random(BodyWidth * 12)}
+	for _, p := range []*batch.Product{&rows, &sums} {
+		if _, err := d.Multiply(ctx, job, p, dispatch.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for world := range 4 {
+		for j := range BodyWidth { // body 1 is B of the first row and A of the second
+			at := TwistWidth * 3 * world
+			want := rows.Results[at+BodyWidth+j] + rows.Results[at+TwistWidth+j]
+			if got := sums.Results[BodyWidth*(3*world+1)+j]; got != want {
+				t.Errorf("world %d, number %d: %g, want %g", world, j, got, want)
+			}
+		}
+	}
+	for _, bad := range []batch.Product{{}, {Kind: batch.VJP, Operands: rows.Operands},
+		{Kind: batch.JVP, Bodies: true}} {
+		if _, err := d.Multiply(ctx, job, &bad, dispatch.Options{}); err == nil {
+			t.Errorf("%+v is accepted", bad)
+		}
 	}
 }

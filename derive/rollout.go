@@ -13,7 +13,7 @@ import (
 
 // BodyWidth is the number of a gradient with respect to the twist of a body: of the velocity of the position of its
 // pose, then of its angular velocity, in world axes.
-const BodyWidth = 6
+const BodyWidth = batch.BodyWidth
 
 // Rollout is a rollout with its results, whose columns must be [Needs]. Rows are pairs of bodies of each world, or
 // worlds, the row of the least of its pairs.

@@ -22,6 +22,10 @@ type Differentiator interface {
 
 	// Complete is Differentiate for the rows of out whose smoothness is batch.NotDerived.
 	Complete(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results) error
+
+	// Multiply takes products of the Jacobians of the answers of a job, but sums by body. number is that of its first
+	// row in the call.
+	Multiply(ctx context.Context, job *batch.Job, number int, p *batch.Product) error
 }
 
 // SetDifferentiator sets what computes derivatives, before the first call. Without it queries for them are refused.

@@ -18,6 +18,13 @@ type derivation struct {
 	record  layout.DerivativeRecord
 	columns []derivedColumn
 
+	// Of products.
+	product  *products // nil: there are columns
+	operands mirror
+	first    int    // row of the call at which the chunk begins
+	flags    uint32 // the first word of the smoothness
+	sums     sums
+
 	// While the columns are taken down.
 	memory []byte
 	to     *batch.Results
@@ -41,10 +48,13 @@ func (b *Backend) Derives(o *batch.Options, columns batch.Columns) bool {
 		mode && columns&batch.DerivedColumns&^batch.ColDDistance != 0
 }
 
+// derivedNeeds are the columns of answers that derivatives take.
+const derivedNeeds = batch.ColDistance | batch.ColGap | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB |
+	batch.ColStatus
+
 // derives reports whether a call fills the columns of derivatives of its results.
 func (b *Backend) derives(o *batch.Options, out *batch.Results) bool {
-	const needs = batch.ColDistance | batch.ColGap | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB |
-		batch.ColStatus | batch.ColSmoothness
+	const needs = derivedNeeds | batch.ColSmoothness
 	return out.Columns&needs == needs && b.Derives(o, out.Columns)
 }
 
@@ -61,12 +71,8 @@ func (b *Backend) derivedRows() int {
 // the largest buffer, as those of a held batch may: all are then left to the host.
 func (d *derivation) of(b *Backend, o *batch.Options, q *layout.QueryRecord, lib *library, l *placement,
 	out *batch.Results) (*derivation, error) {
-	r := layout.DerivativeRecord{Rows: uint32(l.n), Columns: uint32(l.columns), Flags: l.flags(),
-		LoopLimit: q.LoopLimit, Derived: uint32(out.Columns & batch.DerivedColumns)}
-	r.Flags |= q.Flags & layout.FlagCutOff
-	r.CutOff = [2]uint32{q.Exact[2], q.Exact[3]}
-	epsilon := math.Float64bits(o.Derivative.Epsilon)
-	r.Epsilon = [2]uint32{uint32(epsilon), uint32(epsilon >> 32)}
+	d.product, d.sums.bytes, d.record = nil, 0, recordOf(o, q, l)
+	d.record.Derived = uint32(out.Columns & batch.DerivedColumns)
 	d.columns = d.columns[:0]
 	words, rows := 0, l.n+l.n&1
 	for i := range layout.DerivedColumns {
@@ -75,7 +81,7 @@ func (d *derivation) of(b *Backend, o *batch.Options, q *layout.QueryRecord, lib
 			words += rows * c.Words(l.double)
 		}
 	}
-	d.record, d.bytes = r, 4*uint64(words)
+	d.bytes = 4 * uint64(words)
 	if d.bytes > b.info.Limits.MaxStorageBufferRange {
 		return nil, nil
 	}
@@ -83,18 +89,35 @@ func (d *derivation) of(b *Backend, o *batch.Options, q *layout.QueryRecord, lib
 	if d.chain, err = b.pipelines.forDerivatives(lib.have, o.Derivative.Mode); err != nil {
 		return nil, err
 	}
-	if d.bytes <= d.out.host.Size() {
-		return d, nil
+	return d, d.reserve(b, 0, 0)
+}
+
+// recordOf is what the shader is told of answers that stand as l says.
+func recordOf(o *batch.Options, q *layout.QueryRecord, l *placement) layout.DerivativeRecord {
+	epsilon := math.Float64bits(o.Derivative.Epsilon)
+	return layout.DerivativeRecord{Rows: uint32(l.n), Columns: uint32(l.columns),
+		Flags: l.flags() | q.Flags&layout.FlagCutOff, LoopLimit: q.LoopLimit,
+		CutOff: [2]uint32{q.Exact[2], q.Exact[3]}, Epsilon: [2]uint32{uint32(epsilon), uint32(epsilon >> 32)}}
+}
+
+// reserve makes room for the output, and for so many bytes of operands and of lists of sums.
+func (d *derivation) reserve(b *Backend, operands, places uint64) error {
+	if d.blocks != nil && d.bytes <= d.out.host.Size() && operands <= d.operands.host.Size() &&
+		places <= d.sums.places.host.Size() && d.sums.bytes <= d.sums.out.host.Size() {
+		return nil
 	}
 	free(d.blocks)
-	d.blocks, d.out = nil, mirror{}
+	d.blocks = nil
 	p := plan{b: b}
-	p.output(&d.out, d.bytes)
+	p.output(&d.out, max(d.bytes, d.out.host.Size()))
+	p.input(&d.operands, max(operands, d.operands.host.Size()))
+	p.input(&d.sums.places, max(places, d.sums.places.host.Size()))
+	p.output(&d.sums.out, max(d.sums.bytes, d.sums.out.host.Size(), 4))
+	var err error
 	if d.blocks, err = p.allocate(); err != nil {
-		d.out = mirror{}
-		return nil, err
+		d.out, d.operands, d.sums.places, d.sums.out = mirror{}, mirror{}, mirror{}, mirror{}
 	}
-	return d, nil
+	return err
 }
 
 // fill prepares the memory on the device: a row that the shader does not write must not look derived.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"clearance/batch"
@@ -353,4 +354,169 @@ func TestDerivativeQueries(t *testing.T) {
 		}
 		same("a held batch", out, identity)
 	}
+}
+
+// inChunks runs a test with whole calls in memory that host and device share, and then in chunks, with copies.
+func inChunks(t *testing.T, test func(t *testing.T, b *Backend)) {
+	eachPath(t, func(t *testing.T, o Options) {
+		if o.staged {
+			o.ChunkRows = 128
+		}
+		test(t, open(t, o))
+	})
+}
+
+// multiply takes a product on a device. The rows or worlds that are left to the host are few, and with all results the
+// same bits as in an earlier run, if there was one.
+func multiply(t *testing.T, b *Backend, job *batch.Job, p *batch.Product, rows int,
+	earlier *batch.Product) (left []int) {
+	t.Helper()
+	left, err := b.Multiply(t.Context(), job, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(left)*100 > rows {
+		t.Errorf("kind %d: %d of %d left to the host", p.Kind, len(left), rows)
+	}
+	if earlier.Results != nil && !slices.Equal(p.Results, earlier.Results) {
+		t.Errorf("kind %d: other bits in chunks", p.Kind)
+	}
+	*earlier = *p
+	earlier.Results = slices.Clone(p.Results)
+	return left
+}
+
+// compareProducts compares rows of a width, but those that are left.
+func compareProducts(t *testing.T, got, want *batch.Product, width int, left []int, name func(i int) string) {
+	t.Helper()
+	for i := range len(want.Results) / width {
+		scale, far := 1.0, 0.0
+		for k := width * i; k < width*(i+1); k++ {
+			scale = max(scale, math.Abs(want.Results[k]))
+			far = max(far, math.Abs(got.Results[k]-want.Results[k]))
+		}
+		if !(far <= 1e-10*scale*scale) && !slices.Contains(left, i) {
+			t.Errorf("kind %d, %s: deviation %.1e", got.Kind, name(i), far)
+		}
+	}
+}
+
+// complete takes a product through a dispatcher, in which the CPU answers what the device declines, and returns the
+// number of rows whose answers stayed on the device.
+func complete(t *testing.T, b *Backend, job *batch.Job, p *batch.Product) int {
+	t.Helper()
+	d := dispatch.New(kept{b}, processor(t))
+	defer d.Close()
+	d.SetDifferentiator(&derive.Differentiator{})
+	n, err := d.Multiply(t.Context(), job, p, dispatch.Options{Backend: b.Name()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestProducts: products on the device are those of package derive from answers of the same device; they have the same
+// bits in chunks.
+func TestProducts(t *testing.T) {
+	lib, pairs := pairsAtGaps(t, 0.05, -0.02)
+	n := pairs.Len()
+	rng := rand.New(rand.NewPCG(33, 7))
+	smoothed := batch.Derivative{Mode: batch.GumbelDerivative, Epsilon: 0.3}
+	var operands [4][]float64
+	var earlier [4]batch.Product
+	inChunks(t, func(t *testing.T, b *Backend) {
+		for k, c := range []struct {
+			kind batch.ProductKind
+			d    batch.Derivative
+		}{{batch.VJP, batch.Derivative{}}, {batch.ValueVJP, batch.Derivative{}}, {batch.JVP, batch.Derivative{}},
+			{batch.VJP, smoothed}} {
+			in, out := c.kind.Widths()
+			for len(operands[k]) < in*n {
+				operands[k] = append(operands[k], rng.NormFloat64())
+			}
+			job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: batch.Double,
+				Derivative: c.d, Columns: derive.Needs | batch.ColGap}}
+			run(t, job, dispatch.Options{}, kept{b}, processor(t))
+			got := batch.Product{Kind: c.kind, Operands: operands[k], Results: make([]float64, out*n)}
+			want := batch.Product{Kind: c.kind, Operands: operands[k], Results: make([]float64, out*n)}
+			left := multiply(t, b, job, &got, n, &earlier[k])
+			if err := (&derive.Pass{Options: c.d}).Multiply(t.Context(), job, &want); err != nil {
+				t.Fatal(err)
+			}
+			name := func(i int) string { return nameOf(job, i) }
+			compareProducts(t, &got, &want, out, left, name)
+			kept := complete(t, b, job, &got)
+			compareProducts(t, &got, &want, out, nil, name)
+			if kept+len(left) != n {
+				t.Errorf("kind %d: the device kept %d rows of %d, and left %d", c.kind, kept, n, len(left))
+			}
+		}
+	})
+}
+
+// TestBodyGradients: the gradients of worlds by body are those of derive.Pass.RolloutVJP; they have the same bits in
+// chunks, and alone they are read.
+func TestBodyGradients(t *testing.T) {
+	forms := conformance.Forms()
+	rng := rand.New(rand.NewPCG(33, 8))
+	const m, worlds = 12, 40
+	var shapes []geom.Shape
+	var parts []batch.Body
+	w := &batch.Worlds{}
+	for i := range m {
+		shapes = append(shapes, forms[i].Shape())
+		parts = append(parts, batch.Body{Parts: []batch.Part{{Shape: int32(i), Pose: geom.IdentityPose()}}})
+		w.Shapes = append(w.Shapes, int32(i))
+		for k := range i {
+			if (i+k)%3 != 0 {
+				w.TemplateA, w.TemplateB = append(w.TemplateA, int32(k)), append(w.TemplateB, int32(i))
+			}
+		}
+	}
+	for range worlds * m {
+		p := testkit.Pose(rng, 0.8)
+		q := p.Rotation
+		w.Poses = append(w.Poses, p.Position.X, p.Position.Y, p.Position.Z, q.Real, q.Imag, q.Jmag, q.Kmag)
+	}
+	lib, err := batch.NewLibrary(shapes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies, err := batch.NewBodies(lib, parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofBodies := *w
+	ofBodies.Shapes, ofBodies.Bodies = nil, w.Shapes
+	n := w.Len()
+	var operands [2][]float64
+	var earlier [2]batch.Product
+	inChunks(t, func(t *testing.T, b *Backend) {
+		for k, kind := range []batch.ProductKind{batch.VJP, batch.ValueVJP} {
+			in, _ := kind.Widths()
+			for len(operands[k]) < in*n {
+				operands[k] = append(operands[k], rng.NormFloat64())
+			}
+			job := &batch.Job{Library: lib, Input: w, Options: batch.Options{Precision: batch.Double,
+				Columns: derive.Needs | batch.ColGap}}
+			got := batch.Product{Kind: kind, Operands: operands[k], Bodies: true,
+				Results: make([]float64, batch.BodyWidth*worlds*m)}
+			before := b.Stats().BytesDown
+			left := multiply(t, b, job, &got, worlds, &earlier[k])
+			if read, bytes := b.Stats().BytesDown-before, int64(worlds*m*(8*batch.BodyWidth+4)); read != bytes {
+				t.Errorf("kind %d: %d bytes are read, want %d", kind, read, bytes)
+			}
+			run(t, job, dispatch.Options{}, kept{b}, processor(t))
+			want := batch.Product{Results: make([]float64, len(got.Results))}
+			r := derive.Rollout{Bodies: bodies, Worlds: &ofBodies, Options: batch.RolloutOptions{Options: job.Options},
+				Results: &batch.RolloutResults{Results: job.Results, PartA: make([]int32, n), PartB: make([]int32, n)}}
+			if err := new(derive.Pass).RolloutVJP(t.Context(), &r, operands[k], want.Results); err != nil {
+				t.Fatal(err)
+			}
+			name := func(i int) string { return fmt.Sprintf("world %d", i) }
+			compareProducts(t, &got, &want, batch.BodyWidth*m, left, name)
+			complete(t, b, job, &got)
+			compareProducts(t, &got, &want, batch.BodyWidth*m, nil, name)
+		}
+	})
 }

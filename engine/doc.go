@@ -23,7 +23,8 @@
 //
 // Where the results have columns of derivatives that [Backend.Derives] accepts, derivatives.comp takes the answers
 // where they are, and its columns are read with them. Chunks are smaller then. Rows that it leaves keep the smoothness
-// batch.NotDerived, and package derive takes them from their answers.
+// batch.NotDerived, and package derive takes them from their answers. [Backend.Multiply] multiplies derivatives with
+// vectors, and adds up the gradients of worlds by body: these are read back, and the answers are not.
 //
 // # Opening
 //

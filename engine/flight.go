@@ -50,6 +50,10 @@ func (f *flight) start(b *Backend, lib *library, c *chain, q layout.QueryRecord,
 	}
 	if der != nil {
 		r.derivation, r.derivative, r.derived = der.chain, der.record, der.out.device
+		if der.product != nil {
+			r.down, r.sums = 0, der.sums.record
+			r.operands = [2]uint64{der.operands.fresh, der.sums.places.fresh}
+		}
 	}
 	if !b.direct {
 		r.fresh = [4]uint64{in.poses.fresh, in.templates.fresh, in.order.fresh, in.warm.fresh}
@@ -71,6 +75,9 @@ func (f *flight) start(b *Backend, lib *library, c *chain, q layout.QueryRecord,
 	f.busy = true
 	b.stats.sent(in.poses.fresh + in.templates.fresh + in.order.fresh + in.warm.fresh)
 	in.poses.fresh, in.templates.fresh, in.order.fresh, in.warm.fresh = 0, 0, 0, 0
+	if der != nil && der.product != nil {
+		b.stats.sent(der.operands.fresh + der.sums.places.fresh)
+	}
 	if red != nil {
 		b.stats.sent(red.bounds.fresh)
 		red.bounds.fresh = 0
@@ -119,7 +126,14 @@ func (f *flight) collect(ctx context.Context, b *Backend, out *batch.Results, ba
 			sum = f.reduce.take(&f.layout, f.reduce.out.host.Bytes(), out, base, f.lo, t)
 		}
 	}
-	if !reduced {
+	switch products := f.derive != nil && f.derive.product != nil; {
+	case products:
+		_, bytes = f.derive.moved()
+		sum.rows = int64(f.n)
+		if sum.derived, err = f.derive.takeProducts(); err != nil {
+			return 0, err
+		}
+	case !reduced:
 		bytes += f.layout.bytes
 		if err := f.columns.host.Slice(0, f.layout.bytes).Invalidate(); err != nil {
 			return 0, err
@@ -127,8 +141,9 @@ func (f *flight) collect(ctx context.Context, b *Backend, out *batch.Results, ba
 		if sum, err = f.taker.take(&f.layout, f.columns.host.Bytes(), out, base); err != nil {
 			return 0, err
 		}
-	}
-	if f.derive != nil {
+		if f.derive == nil {
+			break
+		}
 		bytes += f.derive.bytes
 		if sum.derived, err = f.derive.take(out, base); err != nil {
 			return 0, err

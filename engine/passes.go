@@ -75,7 +75,10 @@ var passes = [...]pass{
 
 	// Any query with derivatives.
 	{name: "derivatives", when: differentiated, rows: derivedRows,
-		in: "Shapes64 Vertices64 Poses Indices Columns Cells HullFaces HullFaceStarts", out: "Derived"},
+		in:  "Shapes64 Vertices64 Poses Indices Columns Cells HullFaces HullFaceStarts Operands",
+		out: "Derived"},
+	{name: "body_gradients", when: summed, rows: bodyRows,
+		in: "Derived Places", out: "Sums"},
 
 	// Any query with a reduction.
 	{name: "reduce", when: reduced, rows: portions,
@@ -90,6 +93,7 @@ const (
 	growthDistance
 	forDepth       // it is for penetration depths
 	differentiated // derivatives alone
+	summed         // sums of products by body alone
 	reduced        // the reduction alone
 
 	withBoxes   // the library has boxes
@@ -110,6 +114,7 @@ const (
 	allRows     rows = iota
 	depths           // the records of layout.ListDepths, by as many at a time as there is scratch memory for
 	derivedRows      // all, of a DerivativeRecord
+	bodyRows         // bodies of worlds
 	portions         // of a reduction
 	firstList
 )
@@ -148,7 +153,8 @@ type question struct {
 	fine        bool // the tolerance is below fineTolerance
 	fused       bool // fma() of floats rounds once
 	gumbel      bool // derivatives are smoothed
-	invocations int  // with scratch memory in double precision
+	product     batch.ProductKind
+	invocations int // with scratch memory in double precision
 }
 
 // fineTolerance is the tolerance relative to the size of a pair below which search directions have to be exact to their
@@ -188,6 +194,8 @@ func (q *question) constant(p *pass, name string) uint32 {
 		return constant(q.fine)
 	case "FUSED":
 		return constant(q.fused)
+	case "PRODUCT":
+		return uint32(q.product)
 	case "GUMBEL":
 		return constant(q.gumbel)
 	case "FINAL":

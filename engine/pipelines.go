@@ -113,6 +113,14 @@ func (p *pipelines) forDerivatives(have kinds, m batch.DerivativeMode) (*chain, 
 	return p.chain(question{holds: differentiated, have: have, gumbel: m == batch.GumbelDerivative})
 }
 
+// forProducts is forDerivatives for products.
+func (p *pipelines) forProducts(have kinds, m batch.DerivativeMode, k batch.ProductKind) (*chain, error) {
+	return p.chain(question{holds: differentiated, have: have, gumbel: m == batch.GumbelDerivative, product: k})
+}
+
+// forBodies returns the pass that adds up products by body.
+func (p *pipelines) forBodies() (*chain, error) { return p.chain(question{holds: summed}) }
+
 // chain returns the passes for a question.
 func (p *pipelines) chain(q question) (*chain, error) {
 	p.mu.Lock()
@@ -156,6 +164,8 @@ func (p *pipelines) compile(pass int, q *question) (step, error) {
 	}
 	pushed := unsafe.Sizeof(layout.QueryRecord{})
 	switch row.rows {
+	case bodyRows:
+		pushed = unsafe.Sizeof(layout.BodyRecord{})
 	case derivedRows:
 		pushed = unsafe.Sizeof(layout.DerivativeRecord{})
 	case portions:

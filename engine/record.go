@@ -24,6 +24,8 @@ type recording struct {
 	derivation *chain // of derivatives, nil if there are none
 	derivative layout.DerivativeRecord
 	derived    vk.Buffer // its output
+	operands   [2]uint64 // bytes of operands and of lists of sums to move to the device
+	sums       layout.BodyRecord
 }
 
 // Timestamps of a chunk: two before the passes, one after each, by its place in the table, and one at the end.
@@ -98,6 +100,12 @@ func (m *memory) buffer(name string) vk.Buffer {
 		return m.library.faces
 	case "HullFaceStarts":
 		return m.library.faceStarts
+	case "Operands":
+		return m.derive.operands.device
+	case "Places":
+		return m.derive.sums.places.device
+	case "Sums":
+		return m.derive.sums.out.device
 	case "Derived":
 		return m.derive.out.device
 	case "Bounds":
@@ -124,7 +132,11 @@ func (f *flight) record(b *Backend, r *recording, m *memory) error {
 	// A row that no shader writes must not look answered.
 	s.Fill(m.work.columns.device.Slice(r.status[0], r.status[1]), ^uint32(0))
 	m.work.clear(s, b.scratch.dispatches(f.n))
-	if m.derive != nil {
+	switch {
+	case m.derive == nil:
+	case m.derive.product != nil:
+		m.derive.fillProducts(s, b.direct)
+	default:
 		m.derive.fill(s)
 	}
 	if m.reduce != nil {
@@ -137,6 +149,9 @@ func (f *flight) record(b *Backend, r *recording, m *memory) error {
 	}
 	if m.derive != nil {
 		f.recordPass(r, &m.derive.chain.steps[0], m)
+		if m.derive.sums.bytes > 0 {
+			f.recordPass(r, &m.derive.sums.chain.steps[0], m)
+		}
 	}
 	back := &m.work.columns
 	if m.reduce != nil {
@@ -144,9 +159,12 @@ func (f *flight) record(b *Backend, r *recording, m *memory) error {
 		back = &m.reduce.out
 	}
 	if !b.direct {
-		s.Copy(back.host.Slice(0, r.down), back.device.Slice(0, r.down))
-		if d := m.derive; d != nil {
-			s.Copy(d.out.host.Slice(0, d.bytes), d.out.device.Slice(0, d.bytes))
+		if r.down > 0 {
+			s.Copy(back.host.Slice(0, r.down), back.device.Slice(0, r.down))
+		}
+		if m.derive != nil {
+			from, bytes := m.derive.moved()
+			s.Copy(from.host.Slice(0, bytes), from.device.Slice(0, bytes))
 		}
 	}
 	f.stamp(stampEnd)
@@ -165,6 +183,9 @@ func (f *flight) recordPass(r *recording, step *step, m *memory) {
 	switch {
 	case p.rows == depths:
 		f.dispatchDepths(r, p, m)
+	case p.rows == bodyRows:
+		s.Push(bytesOf([]layout.BodyRecord{r.sums}))
+		f.dispatch(r.sums.Worlds * r.sums.Bodies)
 	case p.rows == derivedRows:
 		s.Push(bytesOf([]layout.DerivativeRecord{r.derivative}))
 		f.dispatch(r.derivative.Rows)

@@ -50,26 +50,31 @@ func (b *Backend) RunReduced(ctx context.Context, job *batch.Job, lo, hi int, ou
 		c.chunkRows = b.derivedRows()
 	}
 	c.worlds = asWorlds(job.Input, lo, hi, c.chunkRows)
-	if c.library, err = b.libraries.of(ctx, job.Library); err != nil {
+	return b.answer(&c, hi)
+}
+
+// answer answers the rows of a call up to hi.
+func (b *Backend) answer(c *call, hi int) (kernel time.Duration, err error) {
+	if c.library, err = b.libraries.of(c.ctx, c.job.Library); err != nil {
 		return 0, b.failed(err)
 	}
 	defer b.libraries.release(c.library)
 	if c.derives {
-		if err := b.libraries.withFaces(ctx, c.library, job.Library); err != nil {
+		if err := b.libraries.withFaces(c.ctx, c.library, c.job.Library); err != nil {
 			return 0, b.failed(err)
 		}
 	}
 	if b.options.budget != 0 {
 		c.query.LoopLimit = b.options.budget
 	}
-	if c.chain, err = b.pipelines.forQuery(&job.Options, c.library); err != nil {
+	if c.chain, err = b.pipelines.forQuery(&c.job.Options, c.library); err != nil {
 		return 0, b.failed(err)
 	}
 	if c.chain == nil {
-		b.stats.declineAll(hi - lo)
+		b.stats.declineAll(hi - c.lo)
 		return 0, nil
 	}
-	if c.workspace, err = b.takeWorkspace(ctx); err != nil {
+	if c.workspace, err = b.takeWorkspace(c.ctx); err != nil {
 		return 0, err
 	}
 	// Also if the input or the context panics. A drain that fails leaves a chunk on the device, which may write to the
@@ -129,8 +134,9 @@ type call struct {
 	library   *library
 	worlds    *batch.Worlds // the input, if it goes in that form
 	chunkRows int
-	derives   bool  // the columns of derivatives are filled
-	number    int64 // of the call
+	derives   bool      // the columns of derivatives are filled,
+	product   *products // or products are taken in their place
+	number    int64     // of the call
 	workspace *workspace
 	kernel    time.Duration
 }
@@ -190,7 +196,12 @@ func (c *call) start(s *slot, at, n, room int) error {
 	var der *derivation
 	if c.derives {
 		var err error
-		if der, err = s.derive.of(c.b, &c.job.Options, &c.query, c.library, &l, c.out); err != nil {
+		if c.product != nil {
+			der, err = s.derive.multiply(c.b, c, &l, at)
+		} else {
+			der, err = s.derive.of(c.b, &c.job.Options, &c.query, c.library, &l, c.out)
+		}
+		if err != nil {
 			return err
 		}
 	}

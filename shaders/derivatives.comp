@@ -2,7 +2,9 @@
 // columns of package derive, exact or of smoothed shapes, whose method and formulas these are. It solves for the normal
 // anew, from that of the answer as it is stored, so that the derivatives are those of the other back ends to rounding.
 //
-// Input: the columns of the answers. Output: columns of derivatives. A row is left to the host, with the smoothness
+// Input: the columns of the answers; of products, a vector for each row. Output: columns of derivatives, or products,
+// [N,12] or [N,10], and the smoothness of each row; of products of values alone, with normal and witnesses as they are,
+// any code that says that it is derived. A row is left to the host, with the smoothness
 // NOT_DERIVED, if it has no answer yet, if a feature has more than MAX_CORNERS vertices or no Hessian, or if it takes
 // too many loop passes. Whether it is depends on the row alone.
 #version 450
@@ -13,7 +15,8 @@
 #include "real.glsl"
 
 layout(local_size_x_id = 0) in;
-layout(constant_id = 12) const uint GUMBEL = 0u; // not 0: the derivatives of shapes smoothed by Gumbel noise
+layout(constant_id = 13) const uint PRODUCT = 0u; // PRODUCT_VJP and so on in place of columns
+layout(constant_id = 12) const uint GUMBEL = 0u;  // not 0: the derivatives of shapes smoothed by Gumbel noise
 
 layout(std430, binding = 0) readonly buffer Shapes64 { ShapeRecord64 shapes[]; };
 layout(std430, binding = 1) readonly buffer Vertices64 { VertexRecord64 vertices[]; };
@@ -24,6 +27,7 @@ layout(std430, binding = 5) readonly buffer Cells { uint cells[]; };
 layout(std430, binding = 6) writeonly buffer Derived { uint derived[]; };
 layout(std430, binding = 7) readonly buffer HullFaces { FaceRecord64 faces[]; };
 layout(std430, binding = 8) readonly buffer HullFaceStarts { uint faceStarts[]; };
+layout(std430, binding = 9) readonly buffer Operands { uint operands[]; };
 layout(push_constant) uniform Derivatives { DerivativeRecord query; };
 
 uint slot;
@@ -31,6 +35,7 @@ const uint METHOD = METHOD_RTR; // Hessians of all smooth kinds, see hessian.gls
 
 #include "derivative_columns.glsl"
 #include "derivative_gumbel.glsl"
+#include "derivative_products.glsl"
 #include "derivative_minima.glsl"
 #include "loop_limit.glsl"
 
@@ -80,6 +85,11 @@ uint derive(uint row) {
         return NO_DERIVATIVE;
     if (!(gap <= widest)) return NO_DERIVATIVE;
     System s;
+    if (PRODUCT == PRODUCT_VALUE_VJP) {
+        takeReported(given, s);
+        writeGradient(row, s, false);
+        return NOT_UNIQUE;
+    }
     passesUsed = 0u;
     uint passes = 2u + hullPasses(shapeA) + hullPasses(shapeB) + supportPasses(shapeA) + supportPasses(shapeB);
     uint smoothness = polish(given, size, hasHessian(kindA) && hasHessian(kindB), passes, s);
@@ -99,7 +109,11 @@ uint derive(uint row) {
         if (smoothness == NOT_DERIVED) return NOT_DERIVED;
         full = smoothness == SMOOTHED_PAIR;
     }
-    if (full) {
+    if (PRODUCT == PRODUCT_VJP) {
+        writeGradient(row, s, full);
+    } else if (PRODUCT == PRODUCT_JVP) {
+        writeTangent(row, s, full);
+    } else if (full) {
         writeDerivatives(row, s);
     } else {
         writeOfValue(row, s);
@@ -113,6 +127,11 @@ void main() {
     if (slot >= query.rows) return;
     uint row = indices[slot].row, smoothness = derive(row);
     if (!loopsCompleted()) smoothness = NOT_DERIVED;
+    if (PRODUCT != 0u) {
+        if (smoothness == NO_DERIVATIVE) writeZeroProduct(row);
+        derived[productSmoothnessAt() + row] = smoothness;
+        return;
+    }
     if (smoothness == NO_DERIVATIVE) writeZeros(row, COLUMN_D_DISTANCE);
     derived[derivedAt(COLUMN_SMOOTHNESS) + row] = smoothness;
 }

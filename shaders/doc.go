@@ -36,7 +36,8 @@
 // takes that list and continues the search.
 //
 // Where the caller wants derivatives, derivatives.comp takes the answers of all rows, as they are stored, and writes
-// columns of derivatives. It leaves rows to the host, see its first lines.
+// columns of derivatives, or products of their Jacobians. It leaves rows to the host, see its first lines.
+// body_gradients.comp adds up products by body of a world; one invocation of it works on one body.
 //
 // Where the caller only wants some of the answers (batch.Reduction), reduce.comp copies them from the columns; one
 // invocation of it works on a portion of up to 512 rows.
@@ -46,8 +47,8 @@
 // # Buffers and constants
 //
 // Every shader reads and writes storage buffers of set 0 and a QueryRecord of push constants, reduce.comp a
-// ReductionRecord, derivatives.comp a DerivativeRecord. The records are those of layout.glsl, which is generated; tests
-// compare the compiled code with them.
+// ReductionRecord, derivatives.comp a DerivativeRecord, body_gradients.comp a BodyRecord. The records are those of
+// layout.glsl, which is generated; tests compare the compiled code with them.
 // A buffer has one name in all shaders, that of its block, and its number is that of the declaration: package engine
 // reads both from the code ([Shader]). So it does with the specialisation constants:
 //
@@ -58,7 +59,7 @@
 //   - BOOLEAN says that the query is for a status alone, FINE that the tolerance is fine, GROWTH that the query is for
 //     growth distances.
 //   - FUSED says that fma() of floats rounds once, FINAL that no later pass answers rows.
-//   - GUMBEL says that derivatives are those of smoothed shapes.
+//   - GUMBEL says that derivatives are those of smoothed shapes, PRODUCT which product of theirs is taken, if any.
 //   - PHASE is that of gjk.comp. LISTED says that the pass takes a list.
 //
 // # Layers

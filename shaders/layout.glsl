@@ -140,6 +140,11 @@ const uint NOT_UNIQUE = 3u;
 const uint NEAR_SINGULAR = 4u;
 const uint SMOOTHED_PAIR = 5u;
 const uint NOT_DERIVED = 255u;
+const uint PRODUCT_VJP = 1u;
+const uint PRODUCT_VALUE_VJP = 2u;
+const uint PRODUCT_JVP = 3u;
+const uint ANSWER_WIDTH = 10u;
+const uint TWIST_WIDTH = 12u;
 const uint DERIVED_WIDTHS[6] = uint[](12u, 36u, 36u, 36u, 6u, 1u);
 
 // How a double of a record is read: as it is, or as its words, the low one first.
@@ -297,6 +302,14 @@ struct DerivativeRecord {
     uint derived; // offset 16
     uint cut_off[2]; // offset 20
     uint epsilon[2]; // offset 28
+};
+
+// BodyRecord: what body_gradients.comp is told; 16 bytes.
+struct BodyRecord {
+    uint worlds; // offset 0
+    uint bodies; // offset 4
+    uint pairs; // offset 8
+    uint loop_limit; // offset 12
 };
 
 #endif

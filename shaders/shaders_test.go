@@ -82,6 +82,8 @@ func TestLayout(t *testing.T) {
 				case storagePushConstant:
 					constants := "QueryRecord"
 					switch s.Name {
+					case "body_gradients":
+						constants = "BodyRecord"
 					case "derivatives":
 						constants = "DerivativeRecord"
 					case "reduce":
@@ -126,7 +128,7 @@ func TestLayout(t *testing.T) {
 			}
 		})
 	}
-	if len(seen) != 15 {
+	if len(seen) != 16 {
 		t.Errorf("records in use: %v", slices.Sorted(maps.Keys(seen)))
 	}
 }

@@ -19,6 +19,14 @@ type DerivativeRecord struct {
 	Epsilon   [2]uint32 // of Gumbel noise, likewise; 0 for the default
 }
 
+// BodyRecord is what body_gradients.comp is told.
+type BodyRecord struct {
+	Worlds    uint32
+	Bodies    uint32 // per world
+	Pairs     uint32 // per world
+	LoopLimit uint32 // as in a QueryRecord
+}
+
 // FaceRecord64 is a face of a hull: its support plane <normal, x> = offset.
 type FaceRecord64 struct {
 	Normal [3]float64 // outward, unit
@@ -65,6 +73,9 @@ func derivedConstants() ConstantGroup {
 		Constant{"SMOOTH_PAIR", uint32(batch.SmoothPair)}, Constant{"UNIQUE_FEATURES", uint32(batch.UniqueFeatures)},
 		Constant{"NOT_UNIQUE", uint32(batch.NotUnique)}, Constant{"NEAR_SINGULAR", uint32(batch.NearSingular)},
 		Constant{"SMOOTHED_PAIR", uint32(batch.SmoothedPair)}, Constant{"NOT_DERIVED", uint32(batch.NotDerived)})
+	g.Constants = append(g.Constants, Constant{"PRODUCT_VJP", uint32(batch.VJP)},
+		Constant{"PRODUCT_VALUE_VJP", uint32(batch.ValueVJP)}, Constant{"PRODUCT_JVP", uint32(batch.JVP)},
+		Constant{"ANSWER_WIDTH", batch.AnswerWidth}, Constant{"TWIST_WIDTH", batch.TwistWidth})
 	g.Arrays = []ConstantArray{{"DERIVED_WIDTHS", widths}}
 	return g
 }
