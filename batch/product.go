@@ -34,7 +34,7 @@ const (
 var productWidths = [productKinds][2]int{VJP: {AnswerWidth, TwistWidth}, ValueVJP: {1, TwistWidth},
 	JVP: {TwistWidth, AnswerWidth}}
 
-// Widths returns how many numbers a row of the operands and of the results has.
+// Widths returns the widths of the operands and of the results, in numbers per row.
 func (k ProductKind) Widths() (operand, result int) { return productWidths[k][0], productWidths[k][1] }
 
 // Product is products of the Jacobians of the answers of a job with vectors. Rows without an answer, or beyond a
