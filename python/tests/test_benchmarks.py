@@ -99,7 +99,7 @@ def test_ray_beside_the_command(cluster: None, pair_files: Path, batchbench: Pat
 def test_solvers(batchbench: Path, tmp_path: Path) -> None:
     """Answers have the residuals that were asked for, recomputed, and MuJoCo's that of its compliance."""
     problems, page = tmp_path / "stack4.npz", tmp_path / "page.md"
-    command = [batchbench, "step", "--scene", "stack4", "--count", "4", "--steps", "5", "--every", "5"]
+    command = [str(batchbench), "step", "--scene", "stack4", "--count", "4", "--steps", "5", "--every", "5"]
     subprocess.run([*command, "--problems", str(problems), "--out", str(tmp_path / "states.npz")], check=True)
     text = ran("solvers.py", str(problems), "--rounds", "1", "--out", str(page))
     assert text.endswith(page.read_text())  # after the peers that are left out
