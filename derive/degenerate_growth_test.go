@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"clearance/geom"
-	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -33,12 +32,7 @@ func TestDegenerateGrowth(t *testing.T) {
 		return at(x, y, z).Compose(geom.Rotate(axis, angle))
 	}
 	xAxis, yAxis, zAxis := r3.Vec{X: 1}, r3.Vec{Y: 1}, r3.Vec{Z: 1}
-	cases := []struct {
-		name string
-		a, b geom.Shape
-		pose geom.Pose // of B in the frame of A
-		want Smoothness
-	}{
+	cases := []stateCase{
 		{"spheres", ball, ball, at(2, 0, 0), Smooth},
 		{"spheres that intersect", ball, ball, at(0.3, 0.1, 0), Smooth},
 		{"spheres with one center", ball, ball, at(0, 0, 0), None},
@@ -94,23 +88,13 @@ func TestDegenerateGrowth(t *testing.T) {
 	var w Workspace
 	rng := rand.New(rand.NewPCG(5, 7))
 	for _, c := range cases {
-		for frame := range 5 {
-			poseA := testkit.Pose(rng, 3)
-			if frame == 0 {
-				poseA = geom.IdentityPose()
+		c.inFrames(t, rng, 5, solveGrowth, func(frame int, r *Row) {
+			d := w.Exact(r)
+			if d.Smoothness() != c.want {
+				t.Errorf("%s, frame %d: %v, want %v (answered %v, value %g, normal %v, gap %g)", c.name, frame,
+					d.Smoothness(), c.want, r.Answered, r.Value, r.Normal, r.Gap)
 			}
-			poseB, err := poseA.Compose(c.pose).Normalized()
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, r := range []Row{solveGrowth(c.a, c.b, poseA, poseB), solveGrowth(c.b, c.a, poseB, poseA)} {
-				d := w.Exact(&r)
-				if d.Smoothness() != c.want {
-					t.Errorf("%s, frame %d: %v, want %v (answered %v, value %g, normal %v, gap %g)", c.name, frame,
-						d.Smoothness(), c.want, r.Answered, r.Value, r.Normal, r.Gap)
-				}
-				checkFinite(t, c.name, &d)
-			}
-		}
+			checkFinite(t, c.name, &d)
+		})
 	}
 }

@@ -112,7 +112,9 @@ func TestDegenerateRows(t *testing.T) {
 		{"margin around a box, and a sphere", geom.WithMargin(box, 0.1), ball, at(3, 0.3, 0.4), UniqueFeatures},
 		{"margins, parallel faces", geom.WithMargin(box, 0.1), geom.WithMargin(cube, 0.1), at(3, 0, 0), NotUnique},
 	}
-	checkStates(t, cases)
+	if rows, pairs := checkStates(t, cases); rows < 1000 || pairs < 200 {
+		t.Errorf("%d rows of %d pairs", rows, pairs)
+	}
 }
 
 // stateCase is a pair whose smoothness is known.
@@ -123,9 +125,28 @@ type stateCase struct {
 	want Smoothness
 }
 
+// inFrames solves the pair in so many frames, with the shapes exchanged as well, and calls f with the rows.
+func (c *stateCase) inFrames(t *testing.T, rng *rand.Rand, frames int,
+	solve func(a, b geom.Shape, poseA, poseB geom.Pose) Row, f func(frame int, r *Row)) {
+	t.Helper()
+	for frame := range frames {
+		poseA := testkit.Pose(rng, 3)
+		if frame == 0 {
+			poseA = geom.IdentityPose()
+		}
+		poseB, err := poseA.Compose(c.pose).Normalized()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []Row{solve(c.a, c.b, poseA, poseB), solve(c.b, c.a, poseB, poseA)} {
+			f(frame, &r)
+		}
+	}
+}
+
 // checkStates takes the pairs in several frames, with the shapes exchanged, and with a margin around A or around B,
-// which changes no feature.
-func checkStates(t *testing.T, cases []stateCase) {
+// which changes no feature. It returns the numbers of rows, and of pairs with those that have a margin.
+func checkStates(t *testing.T, cases []stateCase) (rows, pairs int) {
 	t.Helper()
 	var w Workspace
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -143,29 +164,21 @@ func checkStates(t *testing.T, cases []stateCase) {
 			*side = geom.WithMargin(*side, 0.07)
 			c.name += []string{", margin around A", ", margin around B"}[margin-1]
 		}
-		for frame := range frames {
-			poseA := testkit.Pose(rng, 3)
-			if frame == 0 {
-				poseA = geom.IdentityPose()
+		pairs++
+		c.inFrames(t, rng, frames, solve, func(frame int, r *Row) {
+			rows++
+			if !r.Answered {
+				t.Errorf("%s: the reference does not decide the row", c.name)
+				return
 			}
-			poseB, err := poseA.Compose(c.pose).Normalized()
-			if err != nil {
-				t.Fatal(err)
+			all = append(all, *r)
+			d := w.Exact(r)
+			if d.Smoothness() != c.want {
+				t.Errorf("%s, frame %d: %v, want %v (value %g, normal %v)", c.name, frame, d.Smoothness(), c.want,
+					r.Value, r.Normal)
 			}
-			for _, r := range []Row{solve(c.a, c.b, poseA, poseB), solve(c.b, c.a, poseB, poseA)} {
-				if !r.Answered {
-					t.Errorf("%s: the reference does not decide the row", c.name)
-					continue
-				}
-				all = append(all, r)
-				d := w.Exact(&r)
-				if d.Smoothness() != c.want {
-					t.Errorf("%s, frame %d: %v, want %v (value %g, normal %v)", c.name, frame, d.Smoothness(), c.want,
-						r.Value, r.Normal)
-				}
-				checkFinite(t, c.name, &d)
-			}
-		}
+			checkFinite(t, c.name, &d)
+		})
 	}
 	var growth []Row
 	for i := range all {
@@ -178,6 +191,7 @@ func checkStates(t *testing.T, cases []stateCase) {
 		compareKernel(t, jobOf(t, all, precision), Options{})
 		compareKernel(t, jobOf(t, growth, precision), Options{})
 	}
+	return rows, pairs
 }
 
 // checkFinite: no derivative is NaN or infinite, and those that do not exist are zero.
