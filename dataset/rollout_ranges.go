@@ -200,6 +200,14 @@ func (b *resultBlock) others() map[string]any {
 		columnBodyB: &b.BodyB, columnWorld: &b.worlds}
 }
 
+// column points to the slice of column i of a file; others are those of the block.
+func (b *resultBlock) column(f *rolloutFile, i int, others map[string]any) any {
+	if to := others[f.cols[i].name]; to != nil {
+		return to
+	}
+	return resultColumn(b.Results, i)
+}
+
 // newBlock returns room for n rows.
 func (f *rolloutFile) newBlock(n int) *resultBlock {
 	o := &batch.Options{Columns: f.columns, Precision: f.precision}
@@ -222,11 +230,7 @@ func (f *rolloutFile) block(n int) (*resultBlock, error) {
 		if _, ok := f.src.typeOf(i); !ok {
 			continue
 		}
-		to := others[f.cols[i].name]
-		if to == nil {
-			to = resultColumn(b.Results, i)
-		}
-		dst[i] = reflect.ValueOf(to).Elem().Interface()
+		dst[i] = reflect.ValueOf(b.column(f, i, others)).Elem().Interface()
 	}
 	if err := notEnd(f.src.read(dst)); err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", f.path, err)

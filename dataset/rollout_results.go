@@ -337,26 +337,20 @@ func (f *rolloutFile) read(opts []Option) error {
 	}
 	n, r := f.src.rows(), f.r
 	r.Results = batch.NewResults(0, &batch.Options{Columns: f.columns, Precision: f.precision})
-	var worlds []int32
-	others := map[string]any{columnPartA: &r.PartA, columnPartB: &r.PartB, columnPair: &r.Pair,
-		columnContacts: &r.Contacts, columnFailed: &r.Failed, columnAny: &r.Any, columnBodyA: &r.BodyA,
-		columnBodyB: &r.BodyB, columnWorld: &worlds}
+	b := &resultBlock{RolloutResults: r}
+	others := b.others()
 	for i := range f.cols {
 		if _, ok := f.src.typeOf(i); !ok {
 			continue
 		}
-		to := others[f.cols[i].name]
-		if to == nil {
-			to = resultColumn(r.Results, i)
-		}
-		if err := readColumn(f.path, f.src, i, n*int64(f.cols[i].width), to); err != nil {
+		if err := readColumn(f.path, f.src, i, n*int64(f.cols[i].width), b.column(f, i, others)); err != nil {
 			return err
 		}
 	}
 	r.N = int(n)
 	err := f.translate(r.Method(), 0)
 	if err == nil {
-		err = f.readWorlds(worlds, opts)
+		err = f.readWorlds(b.worlds, opts)
 	}
 	return err
 }
