@@ -84,8 +84,7 @@ func (s *Simulation) listOpen() bool {
 
 // betweenBalls is the direction from A to B between the centers of the balls around two parts.
 func (s *Simulation) betweenBalls(w int, p *partPair) r3.Vec {
-	a, b := s.bodiesOf(w, p)
-	ca, cb := r3.Add(a.pose.Position, a.matrix.MulVec(p.centerA)), r3.Add(b.pose.Position, b.matrix.MulVec(p.centerB))
+	ca, cb := s.centers(w, p)
 	return r3.Sub(cb, ca)
 }
 

@@ -179,6 +179,12 @@ func (s *Simulation) bodiesOf(w int, p *partPair) (a, b *bodyState) {
 	return &s.bodies[first+int(p.a)], &s.bodies[first+int(p.b)]
 }
 
+// centers are those of the balls around two parts.
+func (s *Simulation) centers(w int, p *partPair) (ca, cb r3.Vec) {
+	a, b := s.bodiesOf(w, p)
+	return r3.Add(a.pose.Position, a.matrix.MulVec(p.centerA)), r3.Add(b.pose.Position, b.matrix.MulVec(p.centerB))
+}
+
 // maxGap is the largest gap of a contact of a pair of a relative speed, where no solve has shown that the pair may meet
 // from farther apart, see [Simulation.missed].
 func (s *Simulation) maxGap(speed float64, p *partPair) float64 {
@@ -193,7 +199,7 @@ func (s *Simulation) maxGap(speed float64, p *partPair) float64 {
 func (s *Simulation) ballsApart(w int, p *partPair) float64 {
 	a, b := s.bodiesOf(w, p)
 	fa, fb := s.features[p.shapeA], s.features[p.shapeB]
-	ca, cb := r3.Add(a.pose.Position, a.matrix.MulVec(p.centerA)), r3.Add(b.pose.Position, b.matrix.MulVec(p.centerB))
+	ca, cb := s.centers(w, p)
 	var distance float64
 	switch {
 	case fa.form == formPlane && fb.form == formPlane:
