@@ -101,7 +101,11 @@ func (d *derivation) multiply(b *Backend, c *call, l *placement, lo int) (*deriv
 	d.flags = uint32(2 * result * l.n)
 	d.bytes = 4 * uint64(2*result*l.n+l.n)
 	words, places := uint64(0), uint64(0)
+	var err error
 	if c.product.Bodies {
+		if d.sums.chain, err = b.pipelines.forBodies(); err != nil {
+			return nil, err
+		}
 		w := c.job.Input.(*batch.Worlds)
 		d.sums.record = layout.BodyRecord{Worlds: uint32(l.n / len(w.TemplateA)), Bodies: uint32(w.BodiesPerWorld()),
 			Pairs: uint32(len(w.TemplateA)), LoopLimit: c.query.LoopLimit}
@@ -109,12 +113,8 @@ func (d *derivation) multiply(b *Backend, c *call, l *placement, lo int) (*deriv
 		places = uint64(len(c.product.places))
 	}
 	d.sums.bytes = 4 * words
-	var err error
 	mode := c.job.Options.Derivative.Mode
 	if d.chain, err = b.pipelines.forProducts(c.library.have, mode, c.product.Kind); err != nil {
-		return nil, err
-	}
-	if d.sums.chain, err = b.pipelines.forBodies(); err != nil {
 		return nil, err
 	}
 	if err := d.reserve(b, 8*uint64(operand*l.n), 4*places); err != nil {
