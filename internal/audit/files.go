@@ -34,20 +34,10 @@ type Files struct {
 	step int // worlds at a time; 0 is by memory
 }
 
-// source is a file of worlds or of motions.
-type source[T any] interface {
-	rollout.Source[T]
-	Close() error
-}
-
-// each opens a file of worlds and calls f with its ranges in order, and with the number of the first world of each.
-func each[T any](ctx context.Context, files *Files, open func() (source[T], error), part score.Rows,
+// each calls f with the ranges of a file of worlds that has not been read, in order, and with the numbers of the worlds
+// of each.
+func each[T any](ctx context.Context, files *Files, file rollout.Source[T], part score.Rows,
 	f func(worlds T, lo, hi int) (more bool, err error)) error {
-	file, err := open()
-	if err != nil {
-		return err
-	}
-	defer file.Close()
 	step := files.step
 	if step == 0 {
 		step = max(1, rangeBytes/(1+56*file.BodiesPerWorld()*file.WayPoints()+resultBytes*file.RowsPerWorld()))
@@ -107,7 +97,7 @@ func (f *RolloutFiles) Audit(ctx context.Context, s *Sample) (*Rollout, error) {
 	}
 	all := newRollout()
 	rows := f.rowsPerWorld(file)
-	err = each(ctx, &f.Files, f.source, part, func(w *batch.Worlds, lo, hi int) (bool, error) {
+	err = each(ctx, &f.Files, file, part, func(w *batch.Worlds, lo, hi int) (bool, error) {
 		answers, err := results.Worlds(lo, hi, rows)
 		if err != nil {
 			return false, err
@@ -133,8 +123,6 @@ func (f *RolloutFiles) Audit(ctx context.Context, s *Sample) (*Rollout, error) {
 func (f *RolloutFiles) open() (*score.WorldSource, error) {
 	return score.OpenWorlds(f.Worlds, f.Bodies, f.AllPairs)
 }
-
-func (f *RolloutFiles) source() (source[*batch.Worlds], error) { return f.open() }
 
 // rowsPerWorld is the number of rows of results of a world, 0 of all pairs.
 func (f *RolloutFiles) rowsPerWorld(file *score.WorldSource) int {
@@ -204,7 +192,12 @@ func (f *Files) belongs(lo, hi int, has int64, rows int, part score.Rows) error 
 func (f *RolloutFiles) choose(ctx context.Context, bodies *batch.Bodies, part score.Rows, s *Sample) (chosen, error) {
 	var counts []int64
 	if s.Pairs > 0 && s.Pairs != All {
-		err := each(ctx, &f.Files, f.source, part, func(w *batch.Worlds, _, _ int) (bool, error) {
+		file, err := f.open()
+		if err != nil {
+			return chosen{}, err
+		}
+		defer file.Close()
+		err = each(ctx, &f.Files, file, part, func(w *batch.Worlds, _, _ int) (bool, error) {
 			job := &rollout.Job{Bodies: bodies, Worlds: w}
 			for world := range w.Count() {
 				counts = append(counts, partPairs(job, world))
@@ -260,8 +253,7 @@ func (f *SweepFiles) Audit(ctx context.Context, s *Sample) (*Sweep, error) {
 	}
 	solve := s.rowsOf(part.Len() * rows)
 	all := new(Sweep)
-	open := func() (source[*batch.Motions], error) { return dataset.OpenMotions(f.Worlds, f.Bodies) }
-	err = each(ctx, &f.Files, open, part, func(m *batch.Motions, from, to int) (bool, error) {
+	err = each(ctx, &f.Files, file, part, func(m *batch.Motions, from, to int) (bool, error) {
 		answers, err := results.Worlds(from, to, rows)
 		if err != nil {
 			return false, err

@@ -94,11 +94,12 @@ func OfRollout(ctx context.Context, job *rollout.Job, s *Sample) (*Rollout, erro
 		return nil, err
 	}
 	n := job.Worlds.Count()
-	r := &Rollout{Named: new(verify.Report), OfWorlds: n}
+	r := newRollout()
+	r.OfWorlds = n
 	return r, r.run(ctx, job, s, s.worldsOf(n, func(world int) int64 { return partPairs(job, world) }))
 }
 
-// run audits the results of a job, whose worlds of a list, in ascending order, the reference solves; all for nil.
+// run audits the results of a job, of whose worlds the reference solves those that are chosen.
 func (r *Rollout) run(ctx context.Context, job *rollout.Job, s *Sample, solve chosen) error {
 	r.Rows = job.Results.N
 	c := newRowAuditor(job)
@@ -114,7 +115,7 @@ func (r *Rollout) run(ctx context.Context, job *rollout.Job, s *Sample, solve ch
 		}
 	}
 	for world := range solve.within(0, job.Worlds.Count()) {
-		rows, list := listOf(job, world)
+		rows, list := c.listOf(world)
 		o := batch.Options{Precision: batch.Double, Columns: batch.ColDistance | batch.ColGap | batch.ColStatus}
 		if q := job.Options.Query; !q.Info().SignedDistance {
 			o.Query = q
@@ -160,8 +161,8 @@ type rowOf struct {
 }
 
 // listOf returns the pairs of bodies of a world, and the list of their pairs of parts.
-func listOf(job *rollout.Job, world int) (rows []rowOf, list []batch.Row) {
-	w, b := job.Worlds, job.Bodies
+func (c *rowAuditor) listOf(world int) (rows []rowOf, list []batch.Row) {
+	w, b := c.job.Worlds, c.job.Bodies
 	add := func(ka, kb int32) {
 		x, y := w.Body(world, ka), w.Body(world, kb)
 		row := rowOf{a: ka, b: kb, first: len(list), known: nothing}
@@ -183,13 +184,9 @@ func listOf(job *rollout.Job, world int) (rows []rowOf, list []batch.Row) {
 		return rows, list
 	}
 	m := int32(w.BodiesPerWorld())
-	skipped := map[[2]int32]bool{}
-	for i, a := range w.SkipA {
-		skipped[[2]int32{min(a, w.SkipB[i]), max(a, w.SkipB[i])}] = true
-	}
 	for a := range m {
 		for b := a + 1; b < m; b++ {
-			if !skipped[[2]int32{a, b}] {
+			if !c.skip[[2]int32{a, b}] {
 				add(a, b)
 			}
 		}
