@@ -109,6 +109,35 @@ def read_worlds(path: Path, scene: Scene) -> Worlds:
     return Worlds(poses, bodies, None, pairs) if about.all_pairs else Worlds(poses, bodies, pairs, none)
 
 
+def _asked(max_distance: float | None, reduce: str | None, pairs: str | None) -> nat.Scene:
+    """What a call on a file of worlds asks; the bodies and the workers are set by the caller."""
+    if pairs not in (None, "all"):
+        raise OptionError(f'pairs: {pairs!r}, want None or "all", in place of the pairs of the file')
+    farthest = None if max_distance is None else real("max_distance", max_distance, 0)
+    record = nat.Scene(reduce=reduction(reduce), all_pairs=int(pairs == "all"))
+    record.has_max_distance, record.max_distance = int(farthest is not None), farthest or 0.0
+    return record
+
+
+def _run(
+    engine: Engine,
+    call: str,
+    records: tuple[Any, ...],
+    shapes: Any,
+    source: tuple[str, Path],
+    results: tuple[str, Path],
+    part: tuple[int, int] | None,
+    progress: bool | Callable[[int, int], object] = False,
+) -> Any:
+    """Run a call of the library on a file of worlds or motions and its results, each with the name of its argument."""
+    names = (shapes, path_bytes(*source), *range_of(part, "part"), path_bytes(*results))
+
+    def submit(job: Any, error: nat.Error) -> int:
+        return cast(int, getattr(engine._native, call)(engine._number, *records, *names, job, error))
+
+    return run_file(submit, (*records, names), progress, "rows")
+
+
 def rollout_file(
     worlds: Path,
     out: Path,
@@ -137,21 +166,12 @@ def rollout_file(
     with the bits that they have in the results of the whole; worlds of errors, and of rows of all pairs, are counted
     from the start of the file.
     """
-    if pairs not in (None, "all"):
-        raise OptionError(f'pairs: {pairs!r}, want None or "all", in place of the pairs of the file')
-    farthest = None if max_distance is None else real("max_distance", max_distance, 0)
-    culls = flag("culling", culling)
+    record = _asked(max_distance, reduce, pairs)
+    record.no_culling = int(not flag("culling", culling))
     with opened_or(engine) as opened, _bodies(scene) as (table, shapes, library):
         q = opened._query(query, library, columns, None, method, precision, tolerance, max_iterations)
-        record = nat.Scene(table, reduce=reduction(reduce), workers=opened._workers)
-        record.no_culling, record.all_pairs = int(not culls), int(pairs == "all")
-        record.has_max_distance, record.max_distance = int(farthest is not None), farthest or 0.0
-        names = (shapes, path_bytes("worlds", worlds), *range_of(part, "part"), path_bytes("out", out))
-
-        def submit(job: Any, error: nat.Error) -> int:
-            return cast(int, opened._native.rollout_file(opened._number, q, record, *names, job, error))
-
-        report = run_file(submit, (q, record, names), progress, "rows")
+        record.table, record.workers = table, opened._workers
+        report = _run(opened, "rollout_file", (q, record), shapes, ("worlds", worlds), ("out", out), part, progress)
     return FileReport(os.fspath(out), report_of(report), None)
 
 
@@ -178,12 +198,7 @@ def sweep_file(
     with opened_or(engine) as opened, _bodies(scene) as (table, shapes, _):
         record = options.motions(table)
         record.workers = opened._workers
-        names = (shapes, path_bytes("motions", motions), *range_of(part, "part"), path_bytes("out", out))
-
-        def submit(job: Any, error: nat.Error) -> int:
-            return cast(int, opened._native.sweep_file(opened._number, record, *names, job, error))
-
-        report = run_file(submit, (record, names), progress, "rows")
+        report = _run(opened, "sweep_file", (record,), shapes, ("motions", motions), ("out", out), part, progress)
     return FileReport(os.fspath(out), report_of(report), None)
 
 
@@ -207,19 +222,11 @@ def audit_rollout_file(
     The reference solves every pair of parts of the worlds of ``part``, by default all; the results may be of more. The
     options are those that the answers have to meet. Nothing of the file is believed, and its solver takes no part.
     """
-    if pairs not in (None, "all"):
-        raise OptionError(f'pairs: {pairs!r}, want None or "all", in place of the pairs of the file')
-    farthest = None if max_distance is None else real("max_distance", max_distance, 0)
+    record = _asked(max_distance, reduce, pairs)
     with opened_or(engine) as opened, _bodies(scene) as (table, shapes, library):
         q = opened._query(query, library, None, None, "auto", precision, tolerance, None)
-        record = nat.Scene(table, reduce=reduction(reduce), workers=opened._workers, all_pairs=int(pairs == "all"))
-        record.has_max_distance, record.max_distance = int(farthest is not None), farthest or 0.0
-        names = (shapes, path_bytes("worlds", worlds), *range_of(part, "part"), path_bytes("results", results))
-
-        def submit(job: Any, error: nat.Error) -> int:
-            return cast(int, opened._native.rollout_audit(opened._number, q, record, *names, job, error))
-
-        report = run_file(submit, (q, record, names), False, "rows")
+        record.table, record.workers = table, opened._workers
+        report = _run(opened, "rollout_audit", (q, record), shapes, ("worlds", worlds), ("results", results), part)
     return int(report.audited), int(report.refuted)
 
 
@@ -245,12 +252,7 @@ def audit_sweep_file(
     with opened_or(engine) as opened, _bodies(scene) as (table, shapes, _):
         record = options.motions(table)
         record.workers = opened._workers
-        names = (shapes, path_bytes("motions", motions), *range_of(part, "part"), path_bytes("results", results))
-
-        def submit(job: Any, error: nat.Error) -> int:
-            return cast(int, opened._native.sweep_audit(opened._number, record, *names, job, error))
-
-        report = run_file(submit, (record, names), False, "rows")
+        report = _run(opened, "sweep_audit", (record,), shapes, ("motions", motions), ("results", results), part)
     return int(report.audited), int(report.refuted)
 
 
