@@ -16,20 +16,13 @@ func clearance_rollout_audit(handle C.clearance_engine, query *C.clearance_query
 	e *C.clearance_error) C.int32_t {
 	return fail(e, func() (err error) {
 		defer recovered(&err)
-		h, _, o, err := questionOf(handle, query)
-		switch {
-		case err != nil:
-			return err
-		case scene == nil || place == nil || text(worlds) == "" || text(results) == "":
-			return argument("no scene, no files, or no place for the job")
-		}
-		bodies, err := bodiesOf(scene.table, text(shapes), text(worlds), "")
+		from, answers := text(worlds), text(results)
+		h, bodies, options, err := questionOfWorlds(handle, query, scene, place, text(shapes), from, answers, "")
 		if err != nil {
 			return err
 		}
-		files := &audit.RolloutFiles{AllPairs: scene.all_pairs != 0, Options: sceneOptions(scene, o),
-			Files: audit.Files{Bodies: bodies, Worlds: text(worlds), Results: text(results), Lo: int(lo), Hi: int(hi),
-				Within: true}}
+		files := &audit.RolloutFiles{AllPairs: scene.all_pairs != 0, Options: options, Files: audit.Files{Bodies: bodies,
+			Worlds: from, Results: answers, Lo: int(lo), Hi: int(hi), Within: true}}
 		if err := files.Options.Check(); err != nil {
 			return failure{codeArgument, err}
 		}
@@ -55,23 +48,13 @@ func clearance_sweep_audit(handle C.clearance_engine, options *C.clearance_motio
 	lo, hi C.int64_t, results *C.clearance_text, place *C.clearance_job, e *C.clearance_error) C.int32_t {
 	return fail(e, func() (err error) {
 		defer recovered(&err)
-		h, err := engines.get(uint64(handle))
-		switch {
-		case err != nil:
-			return err
-		case options == nil || place == nil || text(motions) == "" || text(results) == "":
-			return argument("no options, no files, or no place for the job")
-		}
-		bodies, err := bodiesOf(options.table, text(shapes), text(motions), "")
+		from, answers := text(motions), text(results)
+		h, bodies, o, err := questionOfMotions(handle, options, place, text(shapes), from, answers, "")
 		if err != nil {
 			return err
 		}
-		o, err := sweepOptions(options)
-		if err != nil {
-			return err
-		}
-		files := &audit.SweepFiles{Options: o, Files: audit.Files{Bodies: bodies, Worlds: text(motions),
-			Results: text(results), Lo: int(lo), Hi: int(hi), Within: true}}
+		files := &audit.SweepFiles{Options: o, Files: audit.Files{Bodies: bodies, Worlds: from, Results: answers,
+			Lo: int(lo), Hi: int(hi), Within: true}}
 		*place, err = startFile(h, func(ctx context.Context, j *job, _ dispatch.Options) (dispatch.Report, error) {
 			r, err := files.Audit(ctx, sampleOfAll(j, o.Workers))
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"clearance/dispatch"
 	"clearance/internal/score"
 	"clearance/rollout"
+	"clearance/rollout/sweep"
 )
 
 // worldFiles are files of worlds or motions that have been read: those of worlds have one way point.
@@ -203,20 +204,13 @@ func clearance_rollout_file(handle C.clearance_engine, query *C.clearance_query,
 	e *C.clearance_error) C.int32_t {
 	return fail(e, func() (err error) {
 		defer recovered(&err)
-		h, _, o, err := questionOf(handle, query)
-		switch {
-		case err != nil:
-			return err
-		case scene == nil || place == nil || text(worlds) == "" || text(out) == "":
-			return argument("no scene, no files, or no place for the job")
-		}
-		from, to, all := text(worlds), text(out), scene.all_pairs != 0
-		bodies, err := bodiesOf(scene.table, text(shapes), from, to)
+		from, to := text(worlds), text(out)
+		h, bodies, options, err := questionOfWorlds(handle, query, scene, place, text(shapes), from, to, to)
 		if err != nil {
 			return err
 		}
-		options := sceneOptions(scene, o)
-		options.Columns = o.EffectiveColumns() &^ batch.ColBits // the status says the same
+		all := scene.all_pairs != 0
+		options.Columns = options.EffectiveColumns() &^ batch.ColBits // the status says the same
 		if err := options.Check(); err != nil {
 			return failure{codeArgument, err}
 		}
@@ -248,19 +242,8 @@ func clearance_sweep_file(handle C.clearance_engine, options *C.clearance_motion
 	lo, hi C.int64_t, out *C.clearance_text, place *C.clearance_job, e *C.clearance_error) C.int32_t {
 	return fail(e, func() (err error) {
 		defer recovered(&err)
-		h, err := engines.get(uint64(handle))
-		switch {
-		case err != nil:
-			return err
-		case options == nil || place == nil || text(motions) == "" || text(out) == "":
-			return argument("no options, no files, or no place for the job")
-		}
 		from, to := text(motions), text(out)
-		bodies, err := bodiesOf(options.table, text(shapes), from, to)
-		if err != nil {
-			return err
-		}
-		o, err := sweepOptions(options)
+		h, bodies, o, err := questionOfMotions(handle, options, place, text(shapes), from, to, to)
 		if err != nil {
 			return err
 		}
@@ -288,6 +271,44 @@ func clearance_sweep_file(handle C.clearance_engine, options *C.clearance_motion
 		})
 		return err
 	}())
+}
+
+// questionOfWorlds returns what a call asks about a file of worlds and a file of their results, which is out as well if
+// the call writes it.
+func questionOfWorlds(handle C.clearance_engine, query *C.clearance_query, scene *C.clearance_scene,
+	place *C.clearance_job, shapes, worlds, results, out string) (*engineHandle, *batch.Bodies, rollout.Options, error) {
+	var none rollout.Options
+	h, _, o, err := questionOf(handle, query)
+	switch {
+	case err != nil:
+		return nil, nil, none, err
+	case scene == nil || place == nil || worlds == "" || results == "":
+		return nil, nil, none, argument("no scene, no files, or no place for the job")
+	}
+	bodies, err := bodiesOf(scene.table, shapes, worlds, out)
+	if err != nil {
+		return nil, nil, none, err
+	}
+	return h, bodies, sceneOptions(scene, o), nil
+}
+
+// questionOfMotions is questionOfWorlds for a file of motions.
+func questionOfMotions(handle C.clearance_engine, options *C.clearance_motions, place *C.clearance_job, shapes, motions,
+	results, out string) (*engineHandle, *batch.Bodies, sweep.Options, error) {
+	var none sweep.Options
+	h, err := engines.get(uint64(handle))
+	switch {
+	case err != nil:
+		return nil, nil, none, err
+	case options == nil || place == nil || motions == "" || results == "":
+		return nil, nil, none, argument("no options, no files, or no place for the job")
+	}
+	bodies, err := bodiesOf(options.table, shapes, motions, out)
+	if err != nil {
+		return nil, nil, none, err
+	}
+	o, err := sweepOptions(options)
+	return h, bodies, o, err
 }
 
 // bodiesOf are the bodies of a table or, without one, those of shapes.json. It returns an error if the results would
