@@ -6,7 +6,7 @@ The overhead of Ray, of files in a folder too, whose answers are compared bit fo
 
     mkdir pairs
     for k in $(seq 40); do
-        batchbench generate --set hull32 --pairs 500000 --seed $k --shapes shapes.json --out pairs/$k.parquet
+        batchbench generate --set hull32 --pairs 500000 --seed $k --shapes shapes.json --out pairs/$((100 + k)).parquet
     done
     python python/benchmarks/streams.py pairs/ shapes.json --only batchbench ray --compare
 
@@ -44,7 +44,7 @@ def pyarrow(pairs: str, lib: cl.Library, engine: cl.Engine, out: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    source = pq.ParquetFile(pairs)
+    source = pq.ParquetFile(pairs, pre_buffer=False)  # which would keep all that it has read
     batches = pa.RecordBatchReader.from_batches(source.schema_arrow, source.iter_batches(ROWS))
     answers = pa.RecordBatchReader.from_stream(cl.score_stream(batches, library=lib, engine=engine))
     plain: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_statistics": False}
