@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 
 	"clearance/batch"
 	"clearance/derive/lanes"
@@ -293,8 +294,7 @@ func (*Differentiator) Needs() batch.Columns { return Needs | batch.ColGap }
 // Differentiate fills the columns of derivatives of out, whose row 0 has the answer of row lo of the job, and is row
 // number in the whole.
 func (d *Differentiator) Differentiate(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results) error {
-	p := Pass{Options: job.Options.Derivative, FirstRow: uint64(number), Workers: d.Workers}
-	r := newRows(job, lo, out)
+	p, r := d.pass(job, number), newRows(job, lo, out)
 	r.valid = true
 	if err := p.check(r); err != nil {
 		return err
@@ -304,34 +304,34 @@ func (d *Differentiator) Differentiate(ctx context.Context, job *batch.Job, lo, 
 
 // Multiply takes products of the Jacobians of the answers of a job, whose first row has the number in the whole.
 func (d *Differentiator) Multiply(ctx context.Context, job *batch.Job, number int, product *batch.Product) error {
-	p := Pass{Options: job.Options.Derivative, FirstRow: uint64(number), Workers: d.Workers}
-	return p.Multiply(ctx, job, product)
+	return d.pass(job, number).Multiply(ctx, job, product)
 }
 
 // Complete is Differentiate for the rows whose smoothness is [batch.NotDerived]; the others have their derivatives.
 func (d *Differentiator) Complete(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results) error {
 	smoothness := out.Column(batch.ColSmoothness).U8
-	marks := make(batch.Marks, out.N)
-	left := false
-	for i, s := range smoothness {
-		switch {
-		case Smoothness(s) != batch.NotDerived:
-			marks[i] = batch.Omitted
-		case out.Marks == nil || out.Marks[i] == batch.Answered:
-			marks[i] = batch.Answered
-		}
-		left = left || marks[i] != batch.Omitted
-	}
-	if !left {
+	if !slices.Contains(smoothness, uint8(batch.NotDerived)) {
 		return nil
 	}
 	answers := *out
-	answers.Marks = marks
-	p := Pass{Options: job.Options.Derivative, FirstRow: uint64(number), Workers: d.Workers}
-	r := newRows(job, lo, &answers)
+	answers.Marks = make(batch.Marks, out.N)
+	for i, s := range smoothness {
+		switch {
+		case Smoothness(s) != batch.NotDerived:
+			answers.Marks[i] = batch.Omitted
+		case out.Marks == nil || out.Marks[i] == batch.Answered:
+			answers.Marks[i] = batch.Answered
+		}
+	}
+	p, r := d.pass(job, number), newRows(job, lo, &answers)
 	r.valid, r.partial = true, true
 	if err := p.check(r); err != nil {
 		return err
 	}
 	return p.derivatives(ctx, r, &lanes.Call{Out: out}, func(i int, d *Derivative) { put(out, i, d) })
+}
+
+// pass is that of a query, whose first row has the number in the whole.
+func (d *Differentiator) pass(job *batch.Job, number int) *Pass {
+	return &Pass{Options: job.Options.Derivative, FirstRow: uint64(number), Workers: d.Workers}
 }
