@@ -21,8 +21,8 @@ func clearance_rollout_audit(handle C.clearance_engine, query *C.clearance_query
 		if err != nil {
 			return err
 		}
-		files := &audit.RolloutFiles{AllPairs: scene.all_pairs != 0, Options: options, Files: audit.Files{Bodies: bodies,
-			Worlds: from, Results: answers, Lo: int(lo), Hi: int(hi), Within: true}}
+		files := &audit.RolloutFiles{AllPairs: scene.all_pairs != 0, Options: options, Files: audit.Files{
+			Bodies: bodies, Worlds: from, Results: answers, Lo: int(lo), Hi: int(hi), Within: true}}
 		if err := files.Options.Check(); err != nil {
 			return failure{codeArgument, err}
 		}

@@ -276,7 +276,8 @@ func clearance_sweep_file(handle C.clearance_engine, options *C.clearance_motion
 // questionOfWorlds returns what a call asks about a file of worlds and a file of their results, which is out as well if
 // the call writes it.
 func questionOfWorlds(handle C.clearance_engine, query *C.clearance_query, scene *C.clearance_scene,
-	place *C.clearance_job, shapes, worlds, results, out string) (*engineHandle, *batch.Bodies, rollout.Options, error) {
+	place *C.clearance_job, shapes, worlds, results, out string) (*engineHandle, *batch.Bodies, rollout.Options,
+	error) {
 	var none rollout.Options
 	h, _, o, err := questionOf(handle, query)
 	switch {
