@@ -4,9 +4,9 @@
 //
 // Input: the columns of the answers; of products, a vector for each row. Output: columns of derivatives, or products,
 // [N,12] or [N,10], and the smoothness of each row; of products of values alone, with normal and witnesses as they are,
-// any code that says that it is derived. A row is left to the host, with the smoothness NOT_DERIVED, if it has no answer
-// yet, if a feature has more than MAX_CORNERS vertices or no Hessian, or if it takes too many loop passes. Whether it is
-// depends on the row alone.
+// any code that says that it is derived. A row is left to the host, with the smoothness NOT_DERIVED, if it has no
+// answer yet, if a feature has more than MAX_CORNERS vertices or no Hessian, or if it takes too many loop passes.
+// Whether it is depends on the row alone.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
