@@ -150,6 +150,14 @@ def parts(folder: Path) -> Any:
     return pa.concat_tables(pq.read_table(p).replace_schema_metadata() for p in sorted(folder.glob("part-*.parquet")))
 
 
+def same(got: Any, want: Path) -> bool:
+    """Whether tables are equal; as text, in which NaN is equal to NaN, and 0.0 is not to -0.0."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(want).replace_schema_metadata()
+    return bool(got.schema == table.schema) and str(got.to_pydict()) == str(table.to_pydict())
+
+
 def on_cluster(files: Path, out: Path | str, *names: str, **options: Any) -> Any:
     """Score files of a folder by Ray."""
     from clearance import ray as cr

@@ -1,4 +1,5 @@
-"""Files scored by Ray, whatever fails on the way: nothing is lost, nothing is there twice."""
+"""Files of pairs, worlds and motions answered by Ray, whatever fails on the way: nothing is lost, nothing is there
+twice."""
 
 from __future__ import annotations
 
@@ -11,11 +12,14 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import numpy as np
 import pytest
-from conftest import CLUSTER_ROWS, PATIENCE, on_cluster, parts
+from conftest import CLUSTER_ROWS, PATIENCE, parts, same
+from test_worlds import W, worlds
 
 import clearance as cl
 
@@ -23,64 +27,122 @@ ray = pytest.importorskip("ray")
 pq = pytest.importorskip("pyarrow.parquet")
 from clearance import _ray_tasks  # noqa: E402
 from clearance import ray as cr  # noqa: E402
+from clearance._ray_kinds import Kind, answer_file, shapes_of  # noqa: E402
 from clearance._ray_shards import plan  # noqa: E402
 from clearance._ray_store import Local, place  # noqa: E402
 from clearance._ray_tasks import Asked, _libraries, answer  # noqa: E402
 
 
-def test_resumed(cluster: None, pair_files: Path, answers: Any, tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class Files:
+    """The files a.parquet and b.parquet of a kind in a folder, each with ``count`` pairs or worlds, and the answers of
+    the first by one machine."""
+
+    kind: Kind
+    folder: Path
+    count: int
+    want: Path
+
+    @property
+    def first(self) -> Path:
+        return self.folder / "a.parquet"
+
+    @property
+    def shapes(self) -> dict[str, str]:
+        """The argument of the call that names the shapes."""
+        return {"library" if self.kind == "pairs" else "scene": str(self.folder / "shapes.json")}
+
+    def asked(self, shards: int = 6) -> dict[str, Any]:
+        """The arguments of a call that makes so many shards of a file."""
+        most = CLUSTER_ROWS // shards
+        return {"kind": self.kind, **self.shapes, "backend": "cpu", "progress": False, "rows_per_shard": most}
+
+    def score(self, inputs: Any, out: Path, shards: int = 6, **options: Any) -> cr.ScoreReport:
+        return cr.score(inputs, out, **self.asked(shards), **options)
+
+    def range(self, shard: int, shards: int = 6) -> str:
+        """The words for a shard of a file."""
+        lo, hi = self.count * shard // shards, self.count * (shard + 1) // shards
+        return f"{'rows' if self.kind == 'pairs' else 'worlds'} {lo} to {hi - 1}"
+
+
+@pytest.fixture(scope="module", params=get_args(Kind))
+def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: cl.Engine) -> Files:
+    kind, folder = request.param, tmp_path_factory.mktemp(request.param)
+    count = CLUSTER_ROWS
+    if kind == "pairs":
+        given = request.getfixturevalue("pair_files")
+        for name in ("a.parquet", "b.parquet"):
+            shutil.copy(given / name, folder / name)
+        shutil.copy(given / "shapes0.json", folder / "shapes.json")
+    else:
+        count = CLUSTER_ROWS // 5  # the pairs of a world
+        for seed, name in enumerate(["a.parquet", "b.parquet"]):
+            scene, bodies, poses = worlds(seed + 1)
+            poses, bodies = np.tile(poses, (count // W, 1, 1, 1)), np.tile(bodies, (count // W, 1))
+            given = poses if kind == "motions" else poses[:, 0]
+            cl.write_worlds(folder / name, scene, given, quat="wxyz", bodies=bodies)
+        scene.save(folder / "shapes.json")
+    found = Files(kind, folder, count, folder / "want.parquet")
+    shapes = shapes_of(kind, found.shapes.get("library"), found.shapes.get("scene"))
+    answer_file(kind, str(found.first), str(found.want), shapes, (0, count), engine, {})
+    return found
+
+
+def test_resumed(cluster: None, files: Files, tmp_path: Path) -> None:
     """What is missing is answered again; what has changed is refused by name."""
-    on_cluster(pair_files, tmp_path, "a.parquet")
+    files.score(files.first, tmp_path)
     first, second = tmp_path / "part-000000.parquet", tmp_path / "part-000001.parquet"
     kept = first.stat().st_mtime_ns
     second.unlink()
-    on_cluster(pair_files, tmp_path, "a.parquet").raise_if_failed()
-    assert first.stat().st_mtime_ns == kept and parts(tmp_path).equals(answers)
+    files.score(files.first, tmp_path).raise_if_failed()
+    assert first.stat().st_mtime_ns == kept and same(parts(tmp_path), files.want)
 
-    with pytest.raises(cl.OptionError, match=r"tolerance was None and is 0\.001"):
-        on_cluster(pair_files, tmp_path, "a.parquet", tolerance=1e-3)
+    with pytest.raises(cl.OptionError, match=r"max_distance was None and is 0\.5"):
+        files.score(files.first, tmp_path, max_distance=0.5)
     with pytest.raises(cl.FileError, match="exists"):
-        on_cluster(pair_files, tmp_path, "a.parquet", resume=False)
+        files.score(files.first, tmp_path, resume=False)
 
 
-def test_a_result_is_altered(cluster: None, pair_files: Path, answers: Any, tmp_path: Path) -> None:
+def test_a_result_is_altered(cluster: None, files: Files, tmp_path: Path) -> None:
     """It is refused by its name and its rows; once it is deleted, these rows are answered."""
-    on_cluster(pair_files, tmp_path, "a.parquet")
+    files.score(files.first, tmp_path)
     second = tmp_path / "part-000001.parquet"
     whole = second.read_bytes()
     second.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    with pytest.raises(
-        cl.FileError, match=r"part-000001\.parquet: it is not the file .* rows 1000 to 1999 of .*a\.par"
-    ):
-        on_cluster(pair_files, tmp_path, "a.parquet")
+    named = rf"part-000001\.parquet: it is not the file .* {files.range(1)} of .*a\.par"
+    with pytest.raises(cl.FileError, match=named):
+        files.score(files.first, tmp_path)
     second.unlink()
-    on_cluster(pair_files, tmp_path, "a.parquet")
-    assert parts(tmp_path).equals(answers)
+    files.score(files.first, tmp_path)
+    assert same(parts(tmp_path), files.want)
 
 
-def test_an_input_changes_between_runs(cluster: None, pair_files: Path, answers: Any, tmp_path: Path) -> None:
-    shutil.copy(pair_files / "a.parquet", tmp_path / "x.parquet")
-    options: dict[str, Any] = {"library": pair_files / "shapes0.json", "backend": "cpu", "progress": False}
-    cr.score(tmp_path / "x.parquet", tmp_path / "out", **options)
-    os.utime(tmp_path / "x.parquet")
-    with pytest.raises(
-        cl.OptionError, match=r"the input .*x\.parquet has changed since its rows 0 to 5999 were answered"
-    ):
-        cr.score(tmp_path / "x.parquet", tmp_path / "out", **options)
-    assert parts(tmp_path / "out").equals(answers)
+def test_an_input_changes_between_runs(cluster: None, files: Files, tmp_path: Path) -> None:
+    path, out = tmp_path / "x.parquet", tmp_path / "out"
+    shutil.copy(files.first, path)
+    files.score(path, out)
+    os.utime(path)
+    with pytest.raises(cl.OptionError, match=rf"x\.parquet has changed since its {files.range(0)} were answered"):
+        files.score(path, out)
+    assert same(parts(out), files.want)
 
 
-def test_an_input_changes_in_a_run(pair_files: Path, tmp_path: Path) -> None:
+def test_an_input_changes_in_a_run(files: Files, tmp_path: Path) -> None:
     """Between the plan and the task, or while the task works: there are no answers of it."""
     path = tmp_path / "x.parquet"
-    shutil.copy(pair_files / "a.parquet", path)
-    lib = cl.Library.load(pair_files / "shapes0.json")
-    (shard,) = plan([place(path)], place(tmp_path / "out"), 10_000)
+    shutil.copy(files.first, path)
     (tmp_path / "out").mkdir()
+
+    def planned() -> Any:
+        (shard,) = plan([place(path)], place(tmp_path / "out"), CLUSTER_ROWS, files.kind)
+        return shard
+
+    shard = planned()
     os.utime(path)
-    options = {"query": "distance", "precision": "single"}
-    asked = Asked("digest of the test", [], options, "cpu", 1, None)
-    _libraries["digest of the test"] = lib
+    asked = Asked("digest of the test", [], {}, "cpu", 1, None)
+    _libraries.clear()
+    _libraries["digest of the test"] = shapes_of(files.kind, files.shapes.get("library"), files.shapes.get("scene"))
     assert "x.parquet has changed since the call began" in answer(asked, shard)["error"]
 
     class Changing(Local):
@@ -89,30 +151,34 @@ def test_an_input_changes_in_a_run(pair_files: Path, tmp_path: Path) -> None:
             yield self.path
             os.utime(self.path)
 
-    (shard,) = plan([place(path)], place(tmp_path / "out"), 10_000)
+    shard = planned()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_ray_tasks, "place", lambda name, _: Changing(name))
         row = answer(asked, shard)
-    assert "x.parquet has changed while its rows 0 to 5999 were answered" in row["error"]
+    assert f"x.parquet has changed while its {files.range(0, 1)} were answered" in row["error"]
     assert row["separated"] == 0 and not list((tmp_path / "out").iterdir())
+    assert answer(asked, planned())["error"] == ""
+    assert same(parts(tmp_path / "out"), files.want)
 
 
-def test_two_drivers(cluster: None, pair_files: Path, tmp_path: Path) -> None:
+def test_two_drivers(cluster: None, files: Files, tmp_path: Path) -> None:
     with place(tmp_path).only_driver(), pytest.raises(cl.FileError, match=f"process {os.getpid()}"):
-        on_cluster(pair_files, tmp_path, "a.parquet")
-    on_cluster(pair_files, tmp_path, "a.parquet").raise_if_failed()
+        files.score(files.first, tmp_path)
+    files.score(files.first, tmp_path).raise_if_failed()
+    assert same(parts(tmp_path), files.want)
 
 
-def test_a_full_disk(pair_files: Path, answers: Any, tmp_path: Path) -> None:
+def test_a_full_disk(files: Files, tmp_path: Path) -> None:
     """Shards that have no room are listed and leave nothing; with room, a second call answers them alone."""
     out = tmp_path / "out"
     out.mkdir()
+    room = files.want.stat().st_size * 2 // 3
     program = f"""
 import os, subprocess, sys
 def mount(*options):
     subprocess.run(["mount", "-t", "tmpfs", *options, "tmpfs", {str(out)!r}], check=True)
 try:
-    mount("-o", "size=200k")
+    mount("-o", "size={room}")
 except (OSError, subprocess.CalledProcessError) as e:
     sys.exit(f"no mount: {{e}}")
 import ray
@@ -120,8 +186,7 @@ import clearance as cl
 from clearance import ray as cr
 ray.init(num_cpus=2, object_store_memory=200_000_000, include_dashboard=False, address="local", log_to_driver=False)
 def score():
-    return cr.score({str(pair_files / "a.parquet")!r}, {str(out)!r}, library={str(pair_files / "shapes0.json")!r},
-                    backend="cpu", progress=False, rows_per_shard=1000)
+    return cr.score({str(files.first)!r}, {str(out)!r}, **{files.asked()!r})
 report = score()
 failed = [s["shard"] for s in report.failed]
 assert 0 < len(failed) < 6, failed
@@ -133,7 +198,7 @@ try:
     report.raise_if_failed()
     sys.exit("no error")
 except cl.FileError as e:
-    assert f"a.parquet rows {{1000 * failed[0]}} to {{1000 * failed[0] + 999}}" in str(e), e
+    assert "a.parquet " + {[files.range(i) for i in range(6)]!r}[failed[0]] in str(e), e
 kept = {{n: os.stat(os.path.join({str(out)!r}, n)).st_mtime_ns for n in names}}
 mount("-o", "remount,size=10m")
 report = score()
@@ -147,28 +212,25 @@ shutil.copytree({str(out)!r}, {str(tmp_path / "copy")!r})
     if run.returncode and ("unshare" in run.stderr or "no mount" in run.stderr):
         pytest.skip(f"no mounts in a namespace: {run.stderr.strip()}")
     assert run.returncode == 0, run.stderr
-    assert parts(tmp_path / "copy").equals(answers)
+    assert same(parts(tmp_path / "copy"), files.want)
 
 
-def test_a_file_that_is_cut(cluster: None, pair_files: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_cut(cluster: None, files: Files, tmp_path: Path) -> None:
     """Its shards are listed with their error, and the others go on."""
     inputs = tmp_path / "in"
     inputs.mkdir()
-    cut = inputs / "cut.parquet"
-    cut.write_bytes((pair_files / "b.parquet").read_bytes()[:50_000])
-    good = inputs / "good.parquet"
-    good.write_bytes((pair_files / "a.parquet").read_bytes())
-    report = cr.score(
-        inputs / "*.parquet", tmp_path / "out", library=pair_files / "shapes0.json", backend="cpu", progress=False,
-        rows_per_shard=2000,
-    )  # fmt: skip
+    cut, good = inputs / "cut.parquet", inputs / "good.parquet"
+    whole = (files.folder / "b.parquet").read_bytes()
+    cut.write_bytes(whole[: len(whole) // 2])
+    shutil.copy(files.first, good)
+    report = files.score(inputs / "*.parquet", tmp_path / "out")
     assert [s["input"] for s in report.failed] == [str(cut)] and "cut.parquet" in report.failed[0]["error"]
-    assert sum(report.counts.values()) == CLUSTER_ROWS
+    assert same(parts(tmp_path / "out"), files.want) and sum(report.counts.values()) == len(pq.read_table(files.want))
     with pytest.raises(cl.FileError, match=r"cut\.parquet"):
         report.raise_if_failed()
-    cut.write_bytes((pair_files / "a.parquet").read_bytes())  # other rows than those of the manifest
+    shutil.copy(files.first, cut)  # other rows than those of the manifest
     with pytest.raises(cl.OptionError, match="changed"):
-        cr.score(inputs / "*.parquet", tmp_path / "out", library=pair_files / "shapes0.json", rows_per_shard=2000)
+        files.score(inputs / "*.parquet", tmp_path / "out")
 
 
 def tasks() -> list[int]:
@@ -183,12 +245,10 @@ def tasks() -> list[int]:
     return found
 
 
-def test_a_worker_is_killed(cluster: None, pair_files: Path, answers: Any, tmp_path: Path) -> None:
+def test_a_worker_is_killed(cluster: None, files: Files, tmp_path: Path) -> None:
     """Ray runs its task again: nothing is lost, nothing is there twice."""
     done: list[cr.ScoreReport] = []
-    call = threading.Thread(
-        target=lambda: done.append(on_cluster(pair_files, tmp_path, "a.parquet", rows_per_shard=200))
-    )
+    call = threading.Thread(target=lambda: done.append(files.score(files.first, tmp_path, 30)))
     call.start()
     killed = 0
     while call.is_alive() and not killed:
@@ -198,16 +258,15 @@ def test_a_worker_is_killed(cluster: None, pair_files: Path, answers: Any, tmp_p
     call.join()
     assert killed, "no task was seen at work"
     done[0].raise_if_failed()
-    assert parts(tmp_path).equals(answers)
+    assert same(parts(tmp_path), files.want)
 
 
-def test_the_driver_is_killed(pair_files: Path, answers: Any, tmp_path: Path, cluster: None) -> None:
+def test_the_driver_is_killed(files: Files, tmp_path: Path, cluster: None) -> None:
     program = f"""
 import ray
 from clearance import ray as cr
 ray.init(num_cpus=1, object_store_memory=200_000_000, include_dashboard=False, address="local")
-cr.score({str(pair_files / "a.parquet")!r}, {str(tmp_path)!r}, library={str(pair_files / "shapes0.json")!r},
-         backend="cpu", progress=False, rows_per_shard=100)
+cr.score({str(files.first)!r}, {str(tmp_path)!r}, **{files.asked(60)!r})
 """
     driver = subprocess.Popen([sys.executable, "-c", program], start_new_session=True)
     while driver.poll() is None and len(list(tmp_path.glob("part-*.parquet"))) < 3:
@@ -215,6 +274,6 @@ cr.score({str(pair_files / "a.parquet")!r}, {str(tmp_path)!r}, library={str(pair
     assert driver.poll() is None, "it ended before it was killed"
     os.killpg(driver.pid, signal.SIGKILL)
     driver.wait()
-    report = on_cluster(pair_files, tmp_path, "a.parquet", rows_per_shard=100)
+    report = files.score(files.first, tmp_path, 60)
     report.raise_if_failed()
-    assert parts(tmp_path).equals(answers)
+    assert same(parts(tmp_path), files.want)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -22,7 +23,7 @@ from stores import Failing, Tagged  # noqa: E402
 
 from clearance import ray as cr  # noqa: E402
 from clearance._ray_shards import Shard  # noqa: E402
-from clearance._ray_store import LOCK, place  # noqa: E402
+from clearance._ray_store import LOCK, file_order, place  # noqa: E402
 
 
 def names(folder: Path) -> list[str]:
@@ -97,6 +98,34 @@ def test_npz(cluster: None, pair_files: Path, bucket: Path, engine: cl.Engine, t
     cl.score_file(pair_files / "c.npz", tmp_path / "w.npz", library=pair_files / "shapes2.json", engine=engine)
     found = [np.load(p)["distance"] for p in sorted((bucket / "results").glob("part-*"))]
     assert np.array_equal(np.concatenate(found), np.load(tmp_path / "w.npz")["distance"]) and len(found) == 6
+
+
+def test_order_of_names() -> None:
+    """The order of dataset.compareNames, with the names of its test; and folders before names."""
+    want = ["a", "a01", "a1", "a2", "a10", "a10b", "a010c", "b", "part-9.x", "part-10.w"]
+    paths = ["in/2/10.parquet", "in/10/1.parquet", "in/10/9\udcff.parquet", "in/10/\u00e9.parquet", "in/a/0.parquet"]
+    for listed in (want, paths):
+        keys = [file_order(name) for name in listed]
+        assert all(a < b and not b < a for a, b in itertools.pairwise(keys))
+
+
+@pytest.mark.parametrize("store", [False, True])
+def test_order_of_files(cluster: None, pair_files: Path, engine: cl.Engine, tmp_path: Path, store: bool) -> None:
+    """The files of a pattern are answered in the order in which score_file reads the folder."""
+    import pyarrow.parquet as pq
+
+    pairs, library = pq.read_table(pair_files / "a.parquet"), pair_files / "shapes0.json"
+    (tmp_path / "in").mkdir()
+    for i in range(12):
+        pq.write_table(pairs.slice(10 * i, 10), tmp_path / f"in/part.{i}.parquet")
+    cl.score_file(tmp_path / "in", tmp_path / "want.parquet", library=library, engine=engine)
+    report = (
+        score("in/*.parquet", "out", library, filesystem=Tagged(str(tmp_path)))
+        if store
+        else score(tmp_path / "in/*.parquet", str(tmp_path / "out"), library)
+    )
+    report.raise_if_failed()
+    assert parts(tmp_path / "out").equals(pq.read_table(tmp_path / "want.parquet").replace_schema_metadata())
 
 
 def test_an_upload_fails(cluster: None, pair_files: Path, answers: Any, bucket: Path) -> None:

@@ -14,6 +14,7 @@ import glob
 import hashlib
 import io
 import os
+import re
 import secrets
 import socket
 import tempfile
@@ -53,6 +54,18 @@ def place(name: str | os.PathLike[str], filesystem: Any = None) -> Local | Remot
 def last_part(name: str) -> str:
     """The last part of a path, or of a URI without its query (s3://bucket/a.parquet?region=x)."""
     return PurePosixPath(name.partition("?")[0] if "://" in name else name).name
+
+
+def file_order(path: str) -> Any:
+    """The key by which files of a pattern are sorted, which is the order in which folders of parts are read: names by
+    their bytes, but runs of digits by their numbers, folder by folder."""
+    return [_name_order(name) for name in os.fsencode(path).split(b"/")], path
+
+
+def _name_order(name: bytes) -> list[tuple[int, int, bytes]]:
+    tokens = re.findall(rb"[0-9]+|[^0-9]", name, re.DOTALL)
+    digits = [t.lstrip(b"0") for t in tokens]
+    return [(b"0"[0], len(d), d) if t.isdigit() else (t[0], 0, b"") for t, d in zip(tokens, digits, strict=True)]
 
 
 def _of_pyarrow(filesystem: Any) -> Any:
@@ -101,7 +114,9 @@ class Local:
 
     def find(self) -> list[Local]:
         """The files of a pattern, itself if it is none."""
-        return [Local(p) for p in sorted(glob.glob(self.path))] if glob.has_magic(self.path) else [self]  # noqa: PTH207
+        if not glob.has_magic(self.path):
+            return [self]
+        return [Local(p) for p in sorted(glob.glob(self.path), key=file_order)]  # noqa: PTH207
 
     def exists(self) -> bool:
         return os.path.exists(self.path)
@@ -207,7 +222,7 @@ class Remote:
             each = path.split("/")
             return len(each) == len(parts) and all(map(fnmatch.fnmatchcase, each, parts))
 
-        return [self._at(path) for path in sorted(filter(fits, found))]
+        return [self._at(path) for path in sorted(filter(fits, found), key=file_order)]
 
     def _info(self) -> Any:
         with self._errors():

@@ -128,9 +128,10 @@ def score(
 ) -> ScoreReport:
     """Answer files into a folder of files, one per shard, whose names sort in the order of the rows.
 
-    ``inputs`` is a file, a pattern such as "pairs/*.parquet", or a list of these. ``kind`` says what they hold: pairs
-    of ``library``, or worlds or motions of the bodies of ``scene``. ``workers`` are the threads of a task, and its
-    CPUs in Ray. ``memory`` is its budget in bytes, which Ray reserves: by default what a task of so many threads takes
+    ``inputs`` is a file, a pattern such as "pairs/*.parquet", or a list of these. The files of a pattern stand in the
+    order of folders of parts: numbers in names compare as numbers. ``kind`` says what they hold: pairs of
+    ``library``, or worlds or motions of the bodies of ``scene``. ``workers`` are the threads of a task, and its CPUs
+    in Ray. ``memory`` is its budget in bytes, which Ray reserves: by default what a task of so many threads takes
     with a small library. A shard has at most ``rows_per_shard`` pairs, or one world. ``verify`` is the number of rows
     of every shard that a task of its own audits, from the shapes alone: of worlds and motions whole worlds, of which
     the reference solves every pair of parts. The options of the query are those of :func:`clearance.score_file`, of
