@@ -53,29 +53,70 @@ func (s *worldSolver) newtonMemory() {
 	s.fillPattern()
 }
 
-// fillPattern finds the blocks of the matrix that are not zero, before and during the elimination.
+// order numbers the blocks in the order of elimination by minimum degree [George1989]: the next body is the one with
+// the fewest neighbours, of those the first, and its neighbours become neighbours of each other. In pattern are the
+// neighbours before, and then also those that the elimination joins, by the old numbers.
+func (s *worldSolver) order() {
+	n := &s.newton
+	size := len(n.bodies)
+	resize(&n.place, size)
+	resize(&n.degree, size)
+	for i := range size {
+		n.place[i], n.degree[i] = -1, 0
+		for _, filled := range n.pattern[i*size : (i+1)*size] {
+			if filled {
+				n.degree[i]++
+			}
+		}
+	}
+	for k := range size {
+		next := -1
+		for i, place := range n.place {
+			if place < 0 && (next < 0 || n.degree[i] < n.degree[next]) {
+				next = i
+			}
+		}
+		n.place[next] = k
+		n.near = n.near[:0]
+		for i, filled := range n.pattern[next*size : (next+1)*size] {
+			if filled && n.place[i] < 0 {
+				n.near = append(n.near, i)
+			}
+		}
+		for _, i := range n.near {
+			n.degree[i]-- // by next
+			for _, j := range n.near {
+				if i != j && !n.pattern[i*size+j] {
+					n.pattern[i*size+j] = true
+					n.degree[i]++
+				}
+			}
+		}
+	}
+}
+
+// fillPattern numbers the blocks and finds those of the matrix that are not zero, before and during the elimination.
 func (s *worldSolver) fillPattern() {
 	n := &s.newton
 	size := len(n.bodies)
 	clear(n.pattern)
-	for i := range size {
-		n.pattern[i*size+i] = true
-	}
 	for i := range s.rows {
 		if a, b := n.block[s.rows[i].a], n.block[s.rows[i].b]; a >= 0 && b >= 0 {
 			n.pattern[a*size+b], n.pattern[b*size+a] = true, true
 		}
 	}
-	for k := range size {
-		for i := k + 1; i < size; i++ {
-			if !n.pattern[i*size+k] {
-				continue
-			}
-			for j := k + 1; j < size; j++ {
-				if n.pattern[k*size+j] {
-					n.pattern[i*size+j] = true
-				}
-			}
+	s.order()
+	filled := append(n.filled[:0], n.pattern...)
+	n.filled = filled
+	for i, place := range n.place {
+		for j, other := range n.place {
+			n.pattern[place*size+other] = i == j || filled[i*size+j]
+		}
+	}
+	for b, i := range n.block {
+		if i >= 0 {
+			n.block[b] = n.place[i]
+			n.bodies[n.place[i]] = b
 		}
 	}
 }

@@ -23,7 +23,9 @@ type newtonState struct {
 	gradient         []twist // M(v − v_f) − Jᵀλ(v) = M(v − base) − Jᵀ(λ(v) − λᵏ)
 	step             []twist
 	matrix           []float64 // [n,n], n = 6·blocks
-	pattern          []bool    // of its blocks, with those that elimination fills
+	pattern, filled  []bool    // of its blocks, with those that elimination fills
+	place, degree    []int     // of each block in the order of elimination, and its neighbours
+	near             []int
 	right            []float64 // [n]
 	energy, velocity float64
 }

@@ -40,8 +40,16 @@ const (
 func TestSoak(t *testing.T) {
 	kinds := scenes.SimulationKinds()
 	models := []contact.Model{contact.NCP, contact.CCP}
-	const worlds = 8
-	each := worlds * len(kinds) * len(models)
+	worlds := func(kind string) int {
+		if kind == "pile" { // all of its pairs are 2,080, which fine steps solve
+			return 1
+		}
+		return 8
+	}
+	each := 0
+	for _, kind := range kinds {
+		each += worlds(kind) * len(models)
+	}
 	steps := (soakSteps() + each - 1) / each
 	if testing.Short() {
 		steps = min(steps, 12)
@@ -50,9 +58,9 @@ func TestSoak(t *testing.T) {
 		for _, model := range models {
 			soaked := soak{kind: kind, model: model, counts: map[contact.StepStatus]int{}}
 			for first := 0; first < steps; first += soakRound {
-				soaked.round(t, worlds, min(soakRound, steps-first), uint64(34+first/soakRound))
+				soaked.round(t, worlds(kind), min(soakRound, steps-first), uint64(34+first/soakRound))
 			}
-			soaked.report(t, steps*worlds)
+			soaked.report(t, steps*worlds(kind))
 		}
 	}
 }

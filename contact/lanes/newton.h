@@ -26,12 +26,13 @@ typedef struct {
 
 typedef struct {
     const lanes_options *o;
-    int32_t n, bodies, stride; // contacts, moving bodies; of the matrix
+    int32_t n, bodies, blocks; // contacts, moving bodies, blocks of the matrix
     row *rows;
     moving *body;
     eight *v, *trial, *right; // v and trial are relative to base
-    double *matrix;
-    uint8_t *pattern;            // of the blocks of the matrix, with those that elimination fills
+    eight (*matrix)[6];
+    int32_t *slot;               // [bodies, bodies] the place of each block
+    int32_t *first, *later;      // the blocks of row k right of the diagonal are later[first[k]] to later[first[k + 1]]
     double energy, square, best; // energy of the convex problem, that of free velocities, least residual
     int32_t steps;
 } world;
@@ -40,6 +41,8 @@ typedef struct {
 static const double prox_ccp = 1e-3, prox_ncp = 1e-2, prox_most = 0.1, inexactness = 0.05, armijo = 1e-4,
                     shortest = 2e-3, cost_rounding = 1e-13, gradient_rounding = 1e-14;
 enum { inner_limit = 30 };
+
+INLINE int64_t words_of(int64_t bodies) { return (bodies + 63) / 64; }
 
 INLINE vd at(const double *p) { return *(const vd *)p; }
 INLINE void put(double *p, vd x) { *(vd *)p = x; }
@@ -127,19 +130,7 @@ static void heights(world *w) {
     }
 }
 
-static void fill_pattern(world *w) {
-    int n = w->bodies;
-    memset(w->pattern, 0, (size_t)n * n);
-    for (int i = 0; i < n; i++) w->pattern[i * n + i] = 1;
-    for (int i = 0; i < w->n; i++) {
-        int a = w->rows[i].a, b = w->rows[i].b;
-        if (a >= 0 && b >= 0) w->pattern[a * n + b] = w->pattern[b * n + a] = 1;
-    }
-    for (int k = 0; k < n; k++)
-        for (int i = k + 1; i < n; i++)
-            if (w->pattern[i * n + k])
-                for (int j = k + 1; j < n; j++) w->pattern[i * n + j] |= w->pattern[k * n + j];
-}
+#include "elimination.h"
 
 // relative returns c + Jv of a contact.
 INLINE vd relative(const row *r, vd c, const eight *v) {
@@ -283,87 +274,6 @@ static double keep(world *w, int outer) {
     return e;
 }
 
-// add_block adds the block JpᵀHJq to the matrix; left is JpᵀH.
-INLINE void add_block(world *w, int p, int q, const eight left[3], const eight *right) {
-    double *m = w->matrix + (int64_t)6 * p * w->stride + 8 * q;
-    for (int i = 0; i < 6; i++, m += w->stride) {
-        vd lo = at(m), hi = at(m + 4);
-        for (int k = 0; k < 3; k++) lo += left[k][i] * at(right[k]), hi += left[k][i] * at(right[k] + 4);
-        put(m, lo);
-        put(m + 4, hi);
-    }
-}
-
-// assemble forms M + JᵀHJ.
-static void assemble(world *w) {
-    memset(w->matrix, 0, sizeof(double) * 6 * w->bodies * w->stride);
-    for (int b = 0; b < w->bodies; b++) {
-        double *m = w->matrix + (int64_t)6 * b * w->stride + 8 * b, *i = w->body[b].inertia;
-        for (int k = 0; k < 3; k++) m[k * w->stride + k] = w->body[b].mass;
-        double full[3][3] = {{i[0], i[3], i[4]}, {i[3], i[1], i[5]}, {i[4], i[5], i[2]}};
-        for (int k = 0; k < 3; k++) memcpy(m + (3 + k) * w->stride + 3, full[k], sizeof full[k]);
-    }
-    for (int i = 0; i < w->n; i++) {
-        row *r = &w->rows[i];
-        if (r->h[2][2] == 0) continue;
-        for (int s = 0; s < 2; s++) {
-            int p = s ? r->b : r->a;
-            if (p < 0) continue;
-            eight *j = s ? r->jb : r->ja, left[3];
-            for (int c = 0; c < 3; c++) {
-                put(left[c], r->h[0][c] * at(j[0]) + r->h[1][c] * at(j[1]) + r->h[2][c] * at(j[2]));
-                put(left[c] + 4, r->h[0][c] * at(j[0] + 4) + r->h[1][c] * at(j[1] + 4) + r->h[2][c] * at(j[2] + 4));
-            }
-            if (r->a >= 0) add_block(w, p, r->a, left, r->ja);
-            if (r->b >= 0) add_block(w, p, r->b, left, r->jb);
-        }
-    }
-}
-
-// factor solves for the step by elimination over the blocks of the pattern, without pivoting. It returns 0 if a pivot
-// vanishes or a step is not finite, which matrices of the NCP can do.
-static int factor(world *w) {
-    int n = w->bodies, stride = w->stride;
-    for (int b = 0; b < n; b++)
-        for (int i = 0; i < 8; i++) w->right[b][i] = -w->body[b].gradient[i];
-    for (int k = 0; k < n; k++) {
-        for (int c = 0; c < 6; c++) {
-            const double *pivot = w->matrix + (int64_t)(6 * k + c) * stride;
-            double value = pivot[8 * k + c];
-            if (!(__builtin_fabs(value) > 0)) return 0;
-            double inverse = 1 / value;
-            for (int p = k; p < n; p++) {
-                if (!w->pattern[p * n + k]) continue;
-                for (int i = p == k ? c + 1 : 0; i < 6; i++) {
-                    double *line = w->matrix + (int64_t)(6 * p + i) * stride, f = line[8 * k + c] * inverse;
-                    if (f == 0) continue;
-                    for (int q = k; q < n; q++)
-                        if (w->pattern[k * n + q]) add_to(line + 8 * q, -f, pivot + 8 * q);
-                    w->right[p][i] -= f * w->right[k][c];
-                }
-            }
-        }
-    }
-    for (int k = n - 1; k >= 0; k--) {
-        for (int c = 5; c >= 0; c--) {
-            const double *line = w->matrix + (int64_t)(6 * k + c) * stride;
-            double sum = w->right[k][c];
-            for (int j = c + 1; j < 6; j++) sum -= line[8 * k + j] * w->right[k][j];
-            for (int q = k + 1; q < n; q++)
-                if (w->pattern[k * n + q])
-                    for (int j = 0; j < 6; j++) sum -= line[8 * q + j] * w->right[q][j];
-            w->right[k][c] = sum / line[8 * k + c];
-        }
-    }
-    for (int b = 0; b < n; b++) {
-        for (int i = 0; i < 6; i++)
-            if (w->right[b][i] - w->right[b][i] != 0) return 0;
-        memcpy(w->body[b].step, w->right[b], sizeof(eight));
-        w->body[b].step[6] = w->body[b].step[7] = 0;
-    }
-    return 1;
-}
-
 // inner solves M(v - v_f) = Jᵀλ(v) from v. used counts its steps; ended is 0 if the line search failed. It returns
 // whether λ(v) is within the tolerance.
 static int inner(world *w, int convex, int *used, int *ended) {
@@ -480,28 +390,51 @@ static void *take(char **memory, int64_t n, size_t size) {
 // most_moving bounds the number of bodies that move and have a contact.
 INLINE int64_t most_moving(int64_t bodies, int64_t contacts) { return bodies < 2 * contacts ? bodies : 2 * contacts; }
 
+// number sets index of each body that moves and has a contact to its place in the order of elimination, and of all
+// others to -1.
+static void number(world *w, int32_t *index, uint64_t *graph, int32_t *place, int32_t *degree, const double *mass,
+                   const int32_t *body_a, const int32_t *body_b) {
+    int bodies = w->o->bodies, words;
+    for (int b = 0; b < bodies; b++) index[b] = -1;
+    for (int i = 0; i < w->n; i++) {
+        if (body_a[i] >= 0) index[body_a[i]] = 0;
+        if (body_b[i] >= 0) index[body_b[i]] = 0;
+    }
+    for (int b = 0; b < bodies; b++) index[b] = index[b] == 0 && mass[b] - mass[b] == 0 ? w->bodies++ : -1;
+    words = words_of(w->bodies);
+    memset(graph, 0, (size_t)w->bodies * words * sizeof *graph);
+    for (int i = 0; i < w->n; i++) {
+        int a = body_a[i] < 0 ? -1 : index[body_a[i]], b = body_b[i] < 0 ? -1 : index[body_b[i]];
+        if (a < 0 || b < 0) continue;
+        graph[(int64_t)a * words + b / 64] |= (uint64_t)1 << b % 64;
+        graph[(int64_t)b * words + a / 64] |= (uint64_t)1 << a % 64;
+    }
+    order(w, graph, place, degree);
+    for (int b = 0; b < bodies; b++)
+        if (index[b] >= 0) index[b] = place[index[b]];
+}
+
 LANES_NEWTON(NEWTON) {
-    int n = count, used = 0;
+    int n = count;
     int64_t most = most_moving(o->bodies, n);
     char *memory = scratch;
     world w = {.o = o, .n = n, .best = __builtin_inf()};
     int32_t *index = take(&memory, o->bodies, sizeof(int32_t));
+    int32_t *place = take(&memory, most, sizeof(int32_t));
+    int32_t *degree = take(&memory, most, sizeof(int32_t));
+    uint64_t *graph = take(&memory, most * words_of(most), sizeof(uint64_t));
     w.rows = take(&memory, n, sizeof(row));
     w.body = take(&memory, most, sizeof(moving));
     w.v = take(&memory, most, sizeof(eight));
     w.trial = take(&memory, most, sizeof(eight));
     w.right = take(&memory, most, sizeof(eight));
-    w.pattern = take(&memory, most * most, sizeof(uint8_t));
-    w.matrix = take(&memory, 48 * most * most, sizeof(double));
-    for (int b = 0; b < o->bodies; b++) index[b] = -1;
-    for (int i = 0; i < n; i++) {
-        if (body_a[i] >= 0) index[body_a[i]] = 0;
-        if (body_b[i] >= 0) index[body_b[i]] = 0;
-    }
+    w.first = take(&memory, most + 1, sizeof(int32_t));
+    w.later = take(&memory, most * most / 2, sizeof(int32_t));
+    w.slot = take(&memory, most * most, sizeof(int32_t));
+    w.matrix = take(&memory, most * most, sizeof *w.matrix);
+    number(&w, index, graph, place, degree, mass, body_a, body_b);
     for (int b = 0; b < o->bodies; b++) {
-        int moves = index[b] == 0 && mass[b] - mass[b] == 0;
-        index[b] = moves ? used++ : -1;
-        if (!moves) continue;
+        if (index[b] < 0) continue;
         moving *m = &w.body[index[b]];
         memset(m, 0, sizeof *m);
         m->mass = mass[b], m->inverse_mass = 1 / mass[b];
@@ -512,8 +445,6 @@ LANES_NEWTON(NEWTON) {
         multiply(x, m->inertia, m->free + 3);
         for (int i = 0; i < 3; i++) w.square += m->mass * m->free[i] * m->free[i] + x[i] * m->free[3 + i];
     }
-    w.bodies = used;
-    w.stride = 8 * used;
     for (int i = 0; i < n; i++) {
         row *r = &w.rows[i];
         memset(r->fixed, 0, sizeof r->fixed);
@@ -526,7 +457,6 @@ LANES_NEWTON(NEWTON) {
         r->outer[3] = r->best[3] = r->lambda[3] = 0;
     }
     heights(&w);
-    fill_pattern(&w);
     newton(&w);
     for (int i = 0; i < n; i++)
         for (int k = 0; k < 3; k++) impulse[3 * i + k] = w.rows[i].best[k];

@@ -4,7 +4,7 @@
 #include "newton.h"
 
 int64_t lanes_newton_scratch(int32_t bodies, int32_t contacts) {
-    int64_t b = most_moving(bodies, contacts), each = (int64_t)sizeof(moving) + 3 * (int64_t)sizeof(eight);
-    return 4 * (int64_t)bodies + each * b + (1 + 48 * (int64_t)sizeof(double)) * b * b +
-           (int64_t)sizeof(row) * contacts + 32 * 8;
+    int64_t b = most_moving(bodies, contacts), each = (int64_t)sizeof(moving) + 3 * (int64_t)sizeof(eight) + 12;
+    each += (int64_t)sizeof(uint64_t) * words_of(b) + (6 + 6 * (int64_t)sizeof(eight)) * b;
+    return 4 * (int64_t)bodies + each * b + (int64_t)sizeof(row) * contacts + 32 * 14;
 }

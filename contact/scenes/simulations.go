@@ -29,6 +29,7 @@ var simulations = map[string]func(rng *rand.Rand) builder{
 	},
 	"heap":  func(rng *rand.Rand) builder { return builder{boxes(rng, 8), falling} },
 	"mixed": func(rng *rand.Rand) builder { return builder{mixed(rng), falling} },
+	"pile":  func(rng *rand.Rand) builder { return builder{hulls(rng, 64), lattice} },
 }
 
 // SimulationKinds lists the kinds of [Simulation].
@@ -100,6 +101,21 @@ func mixed(rng *rand.Rand) []geom.Shape {
 	return list
 }
 
+// hulls are those of 16 points of a sphere each.
+func hulls(rng *rand.Rand, n int) []geom.Shape {
+	list := make([]geom.Shape, 0, n)
+	for len(list) < n {
+		points, radius := make([]r3.Vec, 16), between(rng, 0.08, 0.12)
+		for i := range points {
+			points[i] = r3.Scale(radius, r3.Unit(normal(rng)))
+		}
+		if h, err := geom.NewConvex(points); err == nil {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
 func about(axis r3.Vec, angle float64) quat.Number {
 	s, c := math.Sincos(angle / 2)
 	return quat.Number{Real: c, Imag: s * axis.X, Jmag: s * axis.Y, Kmag: s * axis.Z}
@@ -139,6 +155,18 @@ func falling(rng *rand.Rand, shapes []geom.Shape) []geom.Pose {
 		poses[i] = geom.Pose{Position: r3.Vec{X: between(rng, -0.1, 0.1), Y: between(rng, -0.1, 0.1), Z: z + r},
 			Rotation: about(r3.Unit(normal(rng)), between(rng, 0, math.Pi))}
 		z += 2 * r
+	}
+	return poses
+}
+
+// lattice puts bodies in layers of four by four, apart and in any rotation.
+func lattice(rng *rand.Rand, shapes []geom.Shape) []geom.Pose {
+	poses := make([]geom.Pose, len(shapes))
+	for i := range shapes {
+		at := r3.Vec{X: float64(i % 4), Y: float64(i / 4 % 4), Z: 0.6 + float64(i/16)}
+		shift := r3.Vec{X: between(rng, -0.02, 0.02), Y: between(rng, -0.02, 0.02), Z: between(rng, -0.02, 0.02)}
+		poses[i] = geom.Pose{Position: r3.Add(r3.Scale(0.25, at), shift),
+			Rotation: about(r3.Unit(normal(rng)), between(rng, 0, math.Pi))}
 	}
 	return poses
 }
