@@ -43,6 +43,21 @@ func (o *Derivative) Check() error {
 	return nil
 }
 
+// Noise returns the amount of noise and the number of samples with the defaults filled in, but for the amount of Gumbel
+// noise, whose default depends on the pair.
+func (o *Derivative) Noise() (epsilon float64, samples int) {
+	epsilon, samples = o.Epsilon, o.Samples
+	defaults := [DerivativeModeCount]Derivative{GaussianDerivative: {Epsilon: 1e-1, Samples: 20},
+		ZerothDerivative: {Epsilon: 1e-2, Samples: 50}}
+	if epsilon == 0 {
+		epsilon = defaults[o.Mode].Epsilon
+	}
+	if samples == 0 {
+		samples = defaults[o.Mode].Samples
+	}
+	return epsilon, samples
+}
+
 // DerivativeMode says which derivatives are taken. The smoothed ones are those of a problem in which the support
 // functions, or the answers, are averaged over noise [AGIMUS2023, Randomized Smoothing]: they see the curvature that a
 // polytope stands for. Codes are part of the C interface: append, never renumber.

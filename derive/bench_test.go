@@ -99,6 +99,8 @@ func passesOf(b *testing.B, shape geom.Shape, query batch.Query, apart float64, 
 		{" in Go", Pass{Workers: 1, variant: "off"}},
 		{", Gumbel", Pass{Workers: 1, Options: Options{Mode: Gumbel}}},
 		{", Gumbel in Go", Pass{Workers: 1, Options: Options{Mode: Gumbel}, variant: "off"}},
+		{", Gaussian", Pass{Workers: 1, Options: Options{Mode: Gaussian}}},
+		{", Gaussian in Go", Pass{Workers: 1, Options: Options{Mode: Gaussian}, variant: "off"}},
 	} {
 		pass := &c.pass
 		add("all columns"+c.name, func() error { return pass.Run(ctx, job, all) })

@@ -65,6 +65,9 @@ func TestLanes(t *testing.T) {
 		compareKernel(t, job, Options{Mode: Gumbel})
 		compareKernel(t, job, Options{Mode: Gumbel, Epsilon: 0.05})
 		compareKernel(t, job, Options{Mode: Gumbel, Epsilon: 0.3})
+		compareKernel(t, job, Options{Mode: Gaussian, Seed: 1<<40 + 3})
+		compareKernel(t, job, Options{Mode: Gaussian, Samples: 7, Epsilon: 1e-2})
+		compareKernel(t, job, Options{Mode: Gaussian, Samples: 150, Epsilon: 1.5})
 		checkDeclined(t, job, rows, want)
 	}
 }
@@ -95,6 +98,7 @@ func TestLanesGrowth(t *testing.T) {
 		want := compareKernel(t, job, Options{})
 		compareKernel(t, job, Options{Mode: Gumbel})
 		compareKernel(t, job, Options{Mode: Gumbel, Epsilon: 0.3})
+		compareKernel(t, job, Options{Mode: Gaussian, Seed: 4})
 		checkDeclined(t, job, rows, want)
 	}
 }
@@ -104,7 +108,8 @@ func TestLanesGrowth(t *testing.T) {
 func TestLanesFewRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 5))
 	ball, box := geom.Sphere{R: 0.2}, geom.Box{HalfExtents: r3.Vec{X: 0.3, Y: 0.2, Z: 0.4}}
-	for places := range 1 << 6 {
+	for places := range 1 << 7 {
+		mode := Mode(places >> 6 * int(Gaussian))
 		rows := make([]Row, 6)
 		for i := range rows {
 			rows[i] = placedAtGap(rng, box, box, 0.3)
@@ -113,16 +118,18 @@ func TestLanesFewRows(t *testing.T) {
 			}
 		}
 		got := newDerivatives(len(rows), batch.DerivedColumns)
-		if err := new(Pass).Run(t.Context(), jobOf(t, rows, batch.Double), got); err != nil {
+		all := Pass{Options: Options{Mode: mode}}
+		if err := all.Run(t.Context(), jobOf(t, rows, batch.Double), got); err != nil {
 			t.Fatal(err)
 		}
 		for i := range rows {
 			alone := newDerivatives(1, batch.DerivedColumns)
-			if err := new(Pass).Run(t.Context(), jobOf(t, rows[i:i+1], batch.Double), alone); err != nil {
+			one := Pass{Options: all.Options, FirstRow: uint64(i)}
+			if err := one.Run(t.Context(), jobOf(t, rows[i:i+1], batch.Double), alone); err != nil {
 				t.Fatal(err)
 			}
 			if c := got.Differs(i, alone, 0); c != 0 {
-				t.Fatalf("places %06b, row %d: %v depends on the other rows", places, i, c)
+				t.Fatalf("%v, places %06b, row %d: %v depends on the other rows", mode, places, i, c)
 			}
 		}
 	}
@@ -165,9 +172,12 @@ func TestLanesLargeHulls(t *testing.T) {
 	reversed := slices.Clone(rows)
 	slices.Reverse(reversed)
 	job, other := jobOf(t, rows, batch.Double), jobOf(t, reversed, batch.Double)
-	for _, epsilon := range []float64{1e-3, 0, 0.3} {
-		o := Options{Mode: Gumbel, Epsilon: epsilon}
+	for _, o := range []Options{{Mode: Gumbel, Epsilon: 1e-3}, {Mode: Gumbel}, {Mode: Gumbel, Epsilon: 0.3},
+		{Mode: Gaussian, Epsilon: 1e-2}, {Mode: Gaussian, Samples: 65}, {Mode: Gaussian, Epsilon: 3}} {
 		compareKernel(t, job, o)
+		if o.Mode == Gaussian {
+			continue // other rows have other noise
+		}
 		for _, variant := range lanes.Variants() {
 			pass := Pass{Options: o, variant: variant}
 			got := newDerivatives(len(rows), batch.DerivedColumns)
@@ -179,7 +189,7 @@ func TestLanesLargeHulls(t *testing.T) {
 				for _, c := range (batch.DerivedColumns &^ batch.ColSmoothness).Each() {
 					w, j := c.Info().Width, len(rows)-1-i
 					if !slices.Equal(got.Column(c).F64[w*i:w*i+w], again.Column(c).F64[w*j:w*j+w]) {
-						t.Errorf("%s, ε = %g, row %d: %v depends on the order of the rows", variant, epsilon, i, c)
+						t.Errorf("%s, %+v, row %d: %v depends on the order of the rows", variant, o, i, c)
 					}
 				}
 			}
@@ -219,7 +229,12 @@ func rounding(job *batch.Job, o Options, i int) float64 {
 		return 1e-11
 	}
 	epsilon := o.Epsilon
-	if epsilon == 0 {
+	switch {
+	case o.Mode == Gaussian:
+		// The rim of a cone moves by more than the direction, the nearer this is to its axis.
+		epsilon, _ = o.Noise()
+		epsilon /= 10
+	case epsilon == 0:
 		epsilon = 1e-2
 	}
 	return 1e-11 + (1e-13+4e-16/math.Abs(job.Results.Distance().At(i)))/epsilon

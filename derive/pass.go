@@ -251,9 +251,8 @@ func (p *Pass) rows(ctx context.Context, r *rows, call *lanes.Call, one func(w *
 // to Go.
 func (p *Pass) table(r *rows, call *lanes.Call) *lanes.Table {
 	call.Job, call.First, call.Answers, call.Valid, call.Variant = r.job, r.first, r.answers, r.valid, p.variant
-	call.Gumbel, call.Epsilon = p.Mode == Gumbel, p.Epsilon
-	served := call.Reported || p.Mode == Exact || p.Mode == Gumbel && p.Rings == 0
-	if p.variant == "off" || !served || !call.Serves() {
+	call.Derivative, call.FirstNumber = p.Options, p.FirstRow
+	if p.variant == "off" || !call.Serves() {
 		return nil
 	}
 	return lanes.TableOf(r.job.Library)

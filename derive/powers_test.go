@@ -72,6 +72,7 @@ func TestLanesPowers(t *testing.T) {
 		job := jobOf(t, set, batch.Double)
 		want := compareKernel(t, job, Options{})
 		compareKernel(t, job, Options{Mode: Gumbel})
+		compareKernel(t, job, Options{Mode: Gaussian})
 		full := 0
 		for _, s := range want.Column(batch.ColSmoothness).U8 {
 			if Smoothness(s).Full() {

@@ -59,13 +59,7 @@ func (w *Workspace) smoothed(f *feature, s *placed, n r3.Vec, o *Options, index 
 	}
 	ok := true
 	if o.Mode == Gaussian {
-		epsilon, samples := o.Epsilon, o.Samples
-		if epsilon == 0 {
-			epsilon = 1e-1
-		}
-		if samples == 0 {
-			samples = 20
-		}
+		epsilon, samples := o.Noise()
 		g := newNoise(o.Seed, index)
 		m := gaussianHessian(s, n, epsilon, samples, &g, which)
 		f.h = e.form(&m)

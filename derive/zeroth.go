@@ -21,13 +21,7 @@ func (w *Workspace) ZerothOrder(r *Row, o *Options, index uint64, solve Solver) 
 	if d.smoothness == None {
 		return d
 	}
-	epsilon, samples := o.Epsilon, o.Samples
-	if epsilon == 0 {
-		epsilon = 1e-2
-	}
-	if samples == 0 {
-		samples = 50
-	}
+	epsilon, samples := o.Noise()
 	here := Cotangent{r.Value, r.Normal, r.WitnessA, r.WitnessB}
 	x0 := here.components()
 	g := newNoise(o.Seed, index)

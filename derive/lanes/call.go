@@ -15,10 +15,10 @@ type Call struct {
 	// Reported asks for the column d_distance of Out alone, in closed form by normals and witnesses as they are.
 	Reported bool
 
-	// Gumbel asks for derivatives smoothed by Gumbel noise of the length Epsilon, 0 for the default, over all
-	// vertices; else they are exact.
-	Gumbel  bool
-	Epsilon float64
+	// Derivative says which derivatives other calls take. Row 0 of the answers has the number FirstNumber, which the
+	// noise is keyed by.
+	Derivative  batch.Derivative
+	FirstNumber uint64
 
 	// Variant is one of [Variants], or "" for the one that the environment or the processor chooses.
 	Variant string
@@ -32,10 +32,13 @@ type Call struct {
 	OfBlock bool
 }
 
-// Serves reports whether the kernel supports a call: it has signed distances and growth distances. It does not check
-// the warm starts of rows that are not Valid.
+// Serves reports whether the kernel supports a call: it has signed distances and growth distances, and no derivatives
+// of order zero. It does not check the warm starts of rows that are not Valid.
 func (c *Call) Serves() bool {
-	o := &c.Job.Options
+	o, d := &c.Job.Options, &c.Derivative
 	q := o.Query.Info()
+	if !c.Reported && (d.Mode == batch.ZerothDerivative || d.Mode == batch.GumbelDerivative && d.Rings > 0) {
+		return false
+	}
 	return (q.SignedDistance || o.Query == batch.Growth) && !q.Boolean() && (c.Valid || o.WarmStart == nil)
 }

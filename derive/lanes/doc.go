@@ -1,7 +1,7 @@
-// Package lanes is the SIMD kernel of derivatives, exact ones and those with Gumbel smoothing, in C: one row per lane
-// in float64, four lanes to a vector. It supports signed distances and growth distances of all kinds of shapes, smooth
-// hulls and smooth solids of revolution of at most 256 points. kernel.h lists its headers; the formulas are those of
-// package derive.
+// Package lanes is the SIMD kernel of derivatives, exact ones and those with Gumbel or Gaussian smoothing, in C: one
+// row per lane in float64, four lanes to a vector. It supports signed distances and growth distances of all kinds of
+// shapes, smooth hulls and smooth solids of revolution of at most 256 points. kernel.h lists its headers; the formulas
+// are those of package derive.
 //
 // The kernel declines rows without an answer, invalid ones, those whose derivatives are not all those of the answer,
 // and those that it cannot decide; package derive takes these one by one. Other rows agree with package derive to

@@ -38,27 +38,17 @@ INLINE void gumbel_frustum(s3 *m, const vd p[3], v3 d, vd epsilon) {
     m->zz = spread * step.z * step.z;
 }
 
-// The number of vertices that gumbel_hull takes at a time: their indices are bytes.
-#define LN_CHUNK 256
-
 // counting lists the vertices of s from first on, at most LN_CHUNK, whose support value is at least a bound, and counts
 // them. Indices are relative to first, four more are valid.
 INLINE int counting(const ln_call *c, const ln_shape *s, int64_t first, const double d[3], double bound,
                     uint8_t list[LN_CHUNK + W]) {
-    static const uint8_t places[1 << W][W] = {{0},    {0},       {1},       {0, 1},      {2},    {0, 2},
-                                              {1, 2}, {0, 1, 2}, {3},       {0, 3},      {1, 3}, {0, 1, 3},
-                                              {2, 3}, {0, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}};
     const int64_t from = s->first + first, left = s->count - first, n = left < LN_CHUNK ? left : LN_CHUNK;
     const double *x = c->vertices[0] + from, *y = c->vertices[1] + from, *z = c->vertices[2] + from;
     int listed = 0;
     for (int64_t i = 0; i < n; i += W) {
         unsigned m = (unsigned)bits(d[0] * load(x + i) + d[1] * load(y + i) + d[2] * load(z + i) >= bound);
         if (i + W > n) m &= (1u << (n - i)) - 1; // the rest is padding
-        uint32_t four;
-        __builtin_memcpy(&four, places[m], sizeof four);
-        four += (uint32_t)i * 0x01010101u;
-        __builtin_memcpy(list + listed, &four, sizeof four);
-        listed += (int)(0x4332322132212110u >> 4 * m & 7); // bits of m
+        listed = append(list, listed, m, i);
     }
     for (int i = 0; i < W; i++) list[listed + i] = 0;
     return listed;
@@ -106,9 +96,9 @@ INLINE s2 in_plane(s3 m, v3 a, v3 b) {
     return (s2){dot3(a, ma), dot3(a, mb), dot3(b, mb)};
 }
 
-// smooth_feature replaces a feature with the outward normal d by a smoothed one, which has a Hessian and no direction.
+// gumbel_feature replaces a feature with the outward normal d by a smoothed one, which has a Hessian and no direction.
 // A half-space keeps its plane, an ellipsoid its Hessian.
-APART void smooth_feature(feature *f, const pair *p, const side *s, int class, v3 d, vd epsilon, v3 e0, v3 e1,
+APART void gumbel_feature(feature *f, const pair *p, const side *s, int class, v3 d, vd epsilon, v3 e0, v3 e1,
                           int active) {
     if (class == LN_HALFSPACE || is_curved(class)) return;
     v3 dl = rotate_back(s->r, d), a = rotate_back(s->r, e0), b = rotate_back(s->r, e1);
@@ -137,16 +127,6 @@ APART void smooth_feature(feature *f, const pair *p, const side *s, int class, v
     f->h = (s2){h.xx + s->radius, h.xy, h.yy + s->radius};
     f->edge = f->face = (vm){0};
     f->ok &= is_finite(f->h.xx + f->h.yy);
-}
-
-// smooth replaces both features and solves the system anew. It returns the lanes where that has an inverse.
-APART int smooth(const pair *p, linear *s, int active) {
-    double given = p->call->epsilon;
-    vd epsilon = given > 0 ? all(given) : 1e-2 * p->size;
-    smooth_feature(&s->a, p, &p->a, p->class_a, s->n, epsilon, s->e0, s->e1, active);
-    smooth_feature(&s->b, p, &p->b, p->class_b, neg3(s->n), epsilon, s->e0, s->e1, active);
-    solve(s, p);
-    return active & bits(s->regular);
 }
 
 #endif

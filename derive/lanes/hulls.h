@@ -60,6 +60,21 @@ INLINE int candidates(const ln_call *c, const ln_shape *s, const double d[3], do
     return n;
 }
 
+// The number of vertices that are listed at a time: their indices are bytes.
+#define LN_CHUNK 256
+
+// append adds those of i to i + W - 1 to a list whose bits are in m, and returns its length. It writes W numbers.
+INLINE int append(uint8_t *list, int listed, unsigned m, int64_t i) {
+    static const uint8_t places[1 << W][W] = {{0},    {0},       {1},       {0, 1},      {2},    {0, 2},
+                                              {1, 2}, {0, 1, 2}, {3},       {0, 3},      {1, 3}, {0, 1, 3},
+                                              {2, 3}, {0, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}};
+    uint32_t four;
+    __builtin_memcpy(&four, places[m], sizeof four);
+    four += (uint32_t)i * 0x01010101u;
+    __builtin_memcpy(list + listed, &four, sizeof four);
+    return listed + (int)(0x4332322132212110u >> 4 * m & 7); // bits of m
+}
+
 // inside_polygon returns the distance of (px, py) from the nearest side of a convex polygon, negative outside. The
 // angles of corners about their mean order them; p/(|p| + |q|) is monotone in the angle of (p, q).
 static double inside_polygon(int n, double corner[LN_CORNERS][2], double px, double py) {

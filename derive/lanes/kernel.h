@@ -9,13 +9,17 @@
 //     elementary.h  exponentials and logarithms
 //     system.h    the linear system, Newton's method
 //     minima.h    other minima of the depth
-//     gumbel.h    smoothed Hessians
+//     gumbel.h    Hessians smoothed by Gumbel noise
+//     noise.h     normal numbers
+//     points.h    support points of cores
+//     gaussian.h  Hessians sampled with Gaussian noise
+//     smoothing.h  smoothed problems
 //     columns.h   derivatives
 //     values.h    those of values alone
 
 #include "columns.h"
-#include "gumbel.h"
 #include "minima.h"
+#include "smoothing.h"
 #include "values.h"
 
 // four answers four rows of the same classes and returns the lanes that are answered.
@@ -56,8 +60,8 @@ APART int four(const ln_call *c, int class_a, int class_b, const int64_t row[W])
     if (good == 0) return 0;
     int curved = is_curved(class_a) && is_curved(class_b);
     int smoothness = curved ? LN_SMOOTH : LN_UNIQUE;
-    if (c->gumbel) {
-        good = smooth(&p, &s, good);
+    if (c->mode != LN_EXACT) {
+        good = smooth(&p, &s, row, good);
         smoothness = LN_SMOOTHED;
         curved = class_a != LN_HALFSPACE && class_b != LN_HALFSPACE;
     }

@@ -102,7 +102,9 @@ func NewSolver(t *Table, call *Call) *Solver {
 	if cutOff, has := call.Job.Options.EffectiveCutOff(); has {
 		c.cut_off = C.double(cutOff)
 	}
-	c.gumbel, c.epsilon = flag(call.Gumbel), C.double(call.Epsilon)
+	epsilon, samples := call.Derivative.Noise()
+	c.mode, c.epsilon, c.samples = C.int32_t(call.Derivative.Mode), C.double(epsilon), C.int32_t(samples)
+	c.seed, c.first_number = C.uint64_t(call.Derivative.Seed), C.uint64_t(call.FirstNumber)
 	s.outputs(call)
 	return s
 }

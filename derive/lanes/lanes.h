@@ -75,8 +75,11 @@ typedef struct {
     int32_t single;                                     // answers are float32
     int32_t growth;                                     // values are growth distances
 
-    int32_t gumbel; // derivatives of shapes that are smoothed by Gumbel noise
-    double epsilon; // its length, 0 for the default
+    // Which derivatives, and the noise of smoothed ones, whose defaults are filled in but for the length of Gumbel
+    // noise: 0 is a share of the size.
+    int32_t mode, samples;
+    double epsilon;
+    uint64_t seed, first_number; // row 0 of the answers has this number in the noise
 
     // Derivatives, of rows of the answers: float64, or float32 if single_out.
     int32_t single_out;
@@ -95,7 +98,8 @@ typedef struct {
 // The largest number of rows of a call of the kernel.
 #define LN_BLOCK 256
 
-// Codes of package batch.
+// Codes of package batch: of modes, and others.
+enum { LN_EXACT = 0, LN_GUMBEL = 1, LN_GAUSSIAN = 2 };
 enum { LN_PENETRATING = 2, LN_ANSWERED = 1, LN_SMOOTH = 1, LN_UNIQUE = 2, LN_SMOOTHED = 5 };
 
 // ln_copy_worlds copies rows [lo, hi) of the answers from the worlds of a call to its first rows.

@@ -69,10 +69,11 @@ typedef struct {
     double value, x[3], h[3];
 } powered;
 
-// power_sums takes one lane. With y = <q, d> and v = q - x·y/h, the Hessian is (β - 1)/h·Σ (y/h)^(β-2) v·vᵀ, which does
-// not cancel. Points whose power is negligible are left out, as those that pad the list, which are 0.
-static powered power_sums(const ln_call *c, const ln_shape *s, const double d[3], const double a[3],
-                          const double b[3]) {
+// powers takes one lane. With y = <q, d> and v = q - x·y/h, the Hessian is (β - 1)/h·Σ (y/h)^(β-2) v·vᵀ, which does
+// not cancel; it is 0 if not bent. Points whose power is negligible are left out, as those that pad the list, which
+// are 0.
+INLINE powered powers(const ln_call *c, const ln_shape *s, const double d[3], const double a[3], const double b[3],
+                      int bent) {
     const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;
     const double beta = s->power[0];
     vd t[LN_POINTS / W], w[LN_POINTS / W], highest = all(0);
@@ -95,6 +96,7 @@ static powered power_sums(const ln_call *c, const ln_shape *s, const double d[3]
     powered g = {.value = m * k};
     const double scale = k / sum_of;
     g.x[0] = scale * sum(sx), g.x[1] = scale * sum(sy), g.x[2] = scale * sum(sz);
+    if (!bent) return g;
     const double xa = dot1(g.x, a) / k, xb = dot1(g.x, b) / k;
     for (int64_t i = 0; i < s->count; i += W) {
         vd vx = load(x + i), vy = load(y + i), vz = load(z + i), r = t[i / W], p = w[i / W];
@@ -105,6 +107,14 @@ static powered power_sums(const ln_call *c, const ln_shape *s, const double d[3]
     g.h[0] = f * sum(aa), g.h[1] = f * sum(ab), g.h[2] = f * sum(bb);
     return g;
 }
+
+static powered power_sums(const ln_call *c, const ln_shape *s, const double d[3], const double a[3],
+                          const double b[3]) {
+    return powers(c, s, d, a, b, 1);
+}
+
+// power_point is power_sums without the Hessian.
+static powered power_point(const ln_call *c, const ln_shape *s, const double d[3]) { return powers(c, s, d, d, d, 0); }
 
 INLINE void smooth_hull_feature(local *l, const ln_call *c, const side *s, v3 d, v3 e0, v3 e1, int active) {
     v3 x = {s->p[0], s->p[1], s->p[2]};
@@ -145,12 +155,11 @@ INLINE void revolution_feature(local *l, const ln_call *c, const side *s, v3 d, 
 
 // smooth_support is the support value of a smooth hull or revolution.
 INLINE vd smooth_support(const ln_call *c, const side *s, int class, v3 d) {
-    const double none[3] = {0, 0, 0};
     const vd root_of = root(power_parameter(s, 1)), axes[3] = {all(1), all(1), root_of};
     vd rho = ellipsoid_support(axes, d), h = all(0);
     for (int i = 0; i < W; i++) {
         const double hull[3] = {d.x[i], d.y[i], d.z[i]}, profile[3] = {rho[i], d.z[i], 0};
-        h[i] = power_sums(c, s->shape[i], class == LN_SMOOTH_HULL ? hull : profile, none, none).value;
+        h[i] = power_point(c, s->shape[i], class == LN_SMOOTH_HULL ? hull : profile).value;
     }
     if (class == LN_SMOOTH_HULL) h += s->p[0] * d.x + s->p[1] * d.y + s->p[2] * d.z;
     return h;
