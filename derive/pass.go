@@ -144,8 +144,16 @@ func (p *Pass) Multiply(ctx context.Context, job *batch.Job, product *batch.Prod
 	if err := p.Run(ctx, job, out); err != nil {
 		return err
 	}
-	for i, v := range out.Column(batch.ColDDistance).F64 {
-		product.Results[i] = product.Operands[i/TwistWidth] * v
+	for i, c := range product.Operands {
+		g := out.Column(batch.ColDDistance).F64[TwistWidth*i:][:TwistWidth]
+		to := product.Results[TwistWidth*i:][:TwistWidth]
+		if *(*Twists)(g) == (Twists{}) { // no derivative, whatever the operand is
+			clear(to)
+			continue
+		}
+		for k, v := range g {
+			to[k] = c * v
+		}
 	}
 	return nil
 }
@@ -304,6 +312,13 @@ func (d *Differentiator) Differentiate(ctx context.Context, job *batch.Job, lo, 
 // Multiply takes products of the Jacobians of the answers of a job, whose first row has the number in the whole.
 func (d *Differentiator) Multiply(ctx context.Context, job *batch.Job, number int, product *batch.Product) error {
 	return d.pass(job, number).Multiply(ctx, job, product)
+}
+
+// RolloutVJP takes the gradients of a rollout by body, see [Pass.RolloutVJP].
+func (d *Differentiator) RolloutVJP(ctx context.Context, bodies *batch.Bodies, worlds *batch.Worlds,
+	o *batch.RolloutOptions, results *batch.RolloutResults, cotangents, gradients []float64) error {
+	r := Rollout{Bodies: bodies, Worlds: worlds, Options: *o, Results: results}
+	return (&Pass{Options: o.Derivative, Workers: d.Workers}).RolloutVJP(ctx, &r, cotangents, gradients)
 }
 
 // Complete is Differentiate for the rows whose smoothness is [batch.NotDerived]; the others have their derivatives.

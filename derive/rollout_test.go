@@ -326,3 +326,69 @@ func TestContactTime(t *testing.T) {
 		}
 	}
 }
+
+// TestGradientsOfSteps: steps whose answers are kept have the gradients of those that are handed back, of any rows and
+// columns, for any size of blocks; rows that are not known before are refused.
+func TestGradientsOfSteps(t *testing.T) {
+	bodies, d := armBodies(t), newDispatcher()
+	defer d.Close()
+	rng := rand.New(rand.NewPCG(2, 9))
+	const worlds = 30
+	w := &batch.Worlds{Bodies: []int32{0, 1, 2, batch.Absent}, TemplateA: []int32{0, 1, 2}, TemplateB: []int32{1, 2, 3}}
+	for range 4 * worlds {
+		w.Poses = appendPose(w.Poses, testkit.Pose(rng, 0.7))
+	}
+	got, want := make([]float64, BodyWidth*4*worlds), make([]float64, BodyWidth*4*worlds)
+	for _, o := range []rollout.Options{{}, {Reduce: rollout.ReduceWorld}, {BlockPairs: 3, Workers: 2}} {
+		o.Precision, o.MaxDistance, o.HasMaxDistance = batch.Double, 0.5, true
+		r := &Rollout{Bodies: bodies, Worlds: w, Options: o}
+		job := &rollout.Job{Bodies: bodies, Worlds: w, Options: o}
+		if _, err := rollout.Run(t.Context(), d, job, dispatch.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		r.Results = job.Results
+		cotangents := make([]float64, AnswerWidth*r.Results.N)
+		for i := range cotangents {
+			cotangents[i] = rng.NormFloat64()
+		}
+		o.Columns = batch.ColStatus
+		b, err := rollout.Hold(d, bodies, w, o, dispatch.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		for _, mode := range []batch.Derivative{{}, {Mode: batch.GumbelDerivative}} {
+			for _, c := range [][]float64{cotangents, cotangents[:r.Results.N]} {
+				if err := (&Pass{Options: mode}).RolloutVJP(t.Context(), r, c, want); err != nil {
+					t.Fatal(err)
+				}
+				rep, err := b.VJP(t.Context(), w, mode, c, got)
+				if err != nil || rep.Done != r.Results.N {
+					t.Fatal(rep.Done, err)
+				}
+				if !slices.Equal(got, want) || slices.Max(got) == 0 {
+					t.Errorf("%+v, %v: other gradients than those of the answers", o, mode)
+				}
+			}
+		}
+		if _, err := b.VJP(t.Context(), w, batch.Derivative{}, cotangents[1:], got); err == nil {
+			t.Error("too few cotangents were accepted")
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.VJP(t.Context(), w, batch.Derivative{}, cotangents, got); err == nil {
+			t.Error("a batch that is closed answers")
+		}
+	}
+	all := *w
+	all.TemplateA, all.TemplateB, all.AllPairs = nil, nil, true
+	b, err := rollout.Hold(d, bodies, &all, rollout.Options{}, dispatch.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if _, err := b.VJP(t.Context(), &all, batch.Derivative{}, nil, got); err == nil {
+		t.Error("gradients of all pairs by rows were accepted")
+	}
+}

@@ -31,6 +31,9 @@ type Differentiator interface {
 // SetDifferentiator sets what computes derivatives, before the first call. Without it queries for them are refused.
 func (d *Dispatcher) SetDifferentiator(p Differentiator) { d.derive = p }
 
+// Differentiator returns what computes derivatives, nil for none.
+func (d *Dispatcher) Differentiator() Differentiator { return d.derive }
+
 var errNoDifferentiator = fmt.Errorf("dispatch: derivatives: %w: the dispatcher has no differentiator",
 	batch.ErrNotAvailable)
 

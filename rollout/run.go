@@ -106,6 +106,8 @@ type Batch struct {
 
 	cullTile, joinTile, foldTile, storeTile func(worker, tile int)
 
+	gradients gradients
+
 	results  *Results
 	statuses []uint8
 	unseen   []uint8 // memory of statuses, of results without them

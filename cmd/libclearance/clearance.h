@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 // The version of this interface. It changes with every change of a struct, a code or a function.
-#define CLEARANCE_ABI 8
+#define CLEARANCE_ABI 9
 
 typedef enum {
     CLEARANCE_OK = 0,
@@ -287,14 +287,16 @@ typedef struct {
 
 // Products with the derivatives of the answers of N pairs, of the mode that the query states. The answers of a row are
 // ten numbers: value, normal, both witnesses; twelve are the twists of both bodies. Arrays that are NULL are not
-// wanted; a product needs both of its arrays. Rows without a derivative are 0, see smoothness.
+// wanted; a product needs both of its arrays, gradients either cotangents or values. Rows without a derivative are 0,
+// see smoothness.
 typedef struct {
     int64_t rows;      // N
     int64_t first_row; // number of row 0 in the whole, which noise depends on
     int32_t workers;   // threads; 0 is one per processor
     int32_t reserved;
-    clearance_reals *cotangents; // [N,10] gradient of a scalar with respect to the answers
-    double *gradients;           // [N,12] its gradient with respect to the twists
+    clearance_reals *cotangents; // [N,10] gradient of a scalar with respect to the answers,
+    clearance_reals *values;     // [N] or with respect to the values alone: normals and witnesses count as they are
+    double *gradients;           // [N,12] its gradient with respect to the twists; of rollouts [W,M,6]
     clearance_reals *twists;     // [N,12]
     double *tangents;            // [N,10] the derivative of the answers along the twists
     uint8_t *smoothness;         // [N] what the derivatives are, an index into "smoothness" of clearance_describe
@@ -414,6 +416,12 @@ int32_t clearance_derive(clearance_engine engine, clearance_query *query, cleara
                          clearance_results *results, clearance_derivatives *derivatives, int64_t wait_ms,
                          clearance_job *job, clearance_report *report, clearance_error *error);
 
+// clearance_multiply is clearance_derive of pairs that it answers itself: products alone come back, from a device
+// without the answers. The columns of the query do not matter. first_row and smoothness are 0.
+int32_t clearance_multiply(clearance_engine engine, clearance_query *query, clearance_pairs *pairs,
+                           clearance_derivatives *derivatives, int64_t wait_ms, clearance_job *job,
+                           clearance_report *report, clearance_error *error);
+
 // clearance_rollout_open prepares worlds for repeated runs of one query. It copies the arrays of *worlds.
 int32_t clearance_rollout_open(clearance_engine engine, clearance_query *query, clearance_worlds *worlds,
                                clearance_rollout *out, clearance_error *error);
@@ -480,6 +488,16 @@ int32_t clearance_found_free(clearance_found found, clearance_error *error);
 // is clearance_submit. counts of the report are the rows by state: free, 0, contact, undecided, invalid.
 int32_t clearance_sweep(clearance_engine engine, clearance_motions *motions, clearance_contacts *contacts,
                         int64_t wait_ms, clearance_job *job, clearance_report *report, clearance_error *error);
+
+// clearance_rollout_multiply answers a step of a rollout of shapes or of a scene, whose answers it keeps, and fills the
+// gradients of its bodies: [W,M,6], with respect to the velocity of the position and the angular velocity of each,
+// added over the rows in their order. N of *derivatives are the rows of a step, W·P, or W if rows are worlds; there are
+// cotangents or values, and gradients alone. Rows that bounds have ruled out and rows without an answer have no
+// gradient. Of the query the options of derivatives alone matter, of which a scene has none of order zero. Scenes of
+// all pairs by rows are refused.
+int32_t clearance_rollout_multiply(clearance_rollout rollout, clearance_query *query, clearance_reals *poses,
+                                   clearance_derivatives *derivatives, int64_t wait_ms, clearance_job *job,
+                                   clearance_report *report, clearance_error *error);
 
 // clearance_rollout_close frees a rollout of shapes or of a scene after its job, if it has one, has ended.
 int32_t clearance_rollout_close(clearance_rollout rollout, clearance_error *error);

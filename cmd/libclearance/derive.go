@@ -31,7 +31,7 @@ func clearance_derive(handle C.clearance_engine, query *C.clearance_query, pairs
 		if err != nil {
 			return nil, err
 		}
-		d, err := derivativesOf(derivatives, answers.N, &o)
+		d, err := derivativesOf(derivatives, answers.N, derive.TwistWidth*answers.N, &o)
 		if err != nil {
 			return nil, err
 		}
@@ -55,13 +55,15 @@ func clearance_derive(handle C.clearance_engine, query *C.clearance_query, pairs
 type derivation struct {
 	pass       derive.Pass
 	cotangents []float64      // [N,10], nil for no product
-	gradients  []float64      // [N,12]
+	values     []float64      // [N], nil for no product
+	gradients  []float64      // [N,12], of rollouts [W,M,6]
 	twists     []float64      // [N,12], nil for no product
 	tangents   []float64      // [N,10]
 	smoothness *batch.Results // of that column alone, which may be nil
 }
 
-func derivativesOf(c *C.clearance_derivatives, n int, o *batch.Options) (*derivation, error) {
+// derivativesOf are the arrays of n rows, with so many numbers of gradients.
+func derivativesOf(c *C.clearance_derivatives, n, gradients int, o *batch.Options) (*derivation, error) {
 	if c == nil || c.rows != C.int64_t(n) {
 		return nil, argument("no derivatives, or not those of %d rows", n)
 	}
@@ -71,13 +73,18 @@ func derivativesOf(c *C.clearance_derivatives, n int, o *batch.Options) (*deriva
 	d := &derivation{
 		pass:       derive.Pass{Options: o.Derivative, FirstRow: uint64(c.first_row), Workers: int(c.workers)},
 		cotangents: array[float64](c.cotangents, derive.AnswerWidth*n),
-		gradients:  array[float64](c.gradients, derive.TwistWidth*n),
+		values:     array[float64](c.values, n),
+		gradients:  array[float64](c.gradients, gradients),
 		twists:     array[float64](c.twists, derive.TwistWidth*n),
 		tangents:   array[float64](c.tangents, derive.AnswerWidth*n),
 		smoothness: batch.EmptyResults(n, batch.ColSmoothness, batch.Double),
 	}
 	d.smoothness.SetColumn(batch.ColSmoothness, batch.Values{U8: array[uint8](c.smoothness, n)})
-	if (d.cotangents == nil) != (d.gradients == nil) || (d.twists == nil) != (d.tangents == nil) {
+	switch {
+	case c.cotangents != nil && c.values != nil:
+		return nil, argument("gradients of cotangents and of values, want one of them")
+	case n > 0 && (c.cotangents != nil || c.values != nil) != (c.gradients != nil),
+		n > 0 && (c.twists == nil) != (c.tangents == nil):
 		return nil, argument("a product needs both of its arrays")
 	}
 	return d, nil
@@ -90,9 +97,26 @@ func (d *derivation) spans(list []span, answers *batch.Results) []span {
 	for i := first; i < len(list); i++ {
 		list[i].written = false
 	}
-	list = append(list, spanOf("cotangents", d.cotangents, false), spanOf("gradients", d.gradients, true),
-		spanOf("twists", d.twists, false), spanOf("tangents", d.tangents, true))
+	return d.products(list)
+}
+
+// products appends the memory of the products and of the smoothness.
+func (d *derivation) products(list []span) []span {
+	list = append(list, spanOf("cotangents", d.cotangents, false), spanOf("values", d.values, false),
+		spanOf("gradients", d.gradients, true), spanOf("twists", d.twists, false), spanOf("tangents", d.tangents, true))
 	return spansOf(list, d.smoothness)
+}
+
+// asked are the products that the call wants.
+func (d *derivation) asked() (list []batch.Product) {
+	for _, p := range []batch.Product{{Kind: batch.VJP, Operands: d.cotangents, Results: d.gradients},
+		{Kind: batch.ValueVJP, Operands: d.values, Results: d.gradients},
+		{Kind: batch.JVP, Operands: d.twists, Results: d.tangents}} {
+		if p.Operands != nil {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // work is the number of rows of a query that n rows may take as long as.
@@ -111,13 +135,10 @@ func (d *derivation) run(ctx context.Context, of *batch.Job) error {
 			return err
 		}
 	}
-	if d.cotangents != nil {
-		if err := d.pass.VJP(ctx, of, d.cotangents, d.gradients); err != nil {
+	for _, p := range d.asked() {
+		if err := d.pass.Multiply(ctx, of, &p); err != nil {
 			return err
 		}
-	}
-	if d.twists != nil {
-		return d.pass.JVP(ctx, of, d.twists, d.tangents)
 	}
 	return nil
 }

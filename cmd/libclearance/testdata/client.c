@@ -58,6 +58,24 @@ static void bodies_of_parts(clearance_engine engine, clearance_library library) 
     check(clearance_found_free(found, &error) == CLEARANCE_OK, "free what was found");
     check(clearance_rollout_submit(rollout, poses, &results, 0, &job, &report, &error) == CLEARANCE_ARGUMENT,
           "a scene passed for a rollout of shapes");
+    double values[1] = {3}, gradients[18];
+    clearance_derivatives d;
+    memset(&d, 0, sizeof d);
+    d.rows = 1, d.values = values, d.gradients = gradients;
+    check(clearance_rollout_multiply(rollout, &query, poses, &d, 10000, &job, &report, &error) == CLEARANCE_ARGUMENT,
+          "gradients of all pairs by rows passed");
+    check(clearance_rollout_close(rollout, &error) == CLEARANCE_OK, "close the scene of all pairs");
+    scene.reduce = 1; // rows are worlds: the least is that of the box and the ball beside it
+    check(clearance_scene_open(engine, &query, &scene, &rollout, &error) == CLEARANCE_OK, "scene of worlds");
+    check(clearance_rollout_multiply(rollout, &query, poses, &d, 10000, &job, &report, &error) == CLEARANCE_OK,
+          "gradients of bodies");
+    for (int i = 0; i < 18; i++) {
+        double want = i == 0 ? -3 : i == 6 ? 3 : 0;
+        check(fabs(gradients[i] - want) < 1e-11, "gradient of a body");
+    }
+    d.twists = values;
+    check(clearance_rollout_multiply(rollout, &query, poses, &d, 10000, &job, &report, &error) == CLEARANCE_ARGUMENT,
+          "tangents of a rollout passed");
     check(clearance_rollout_close(rollout, &error) == CLEARANCE_OK, "close the scene");
 
     int32_t one = 1, two = 0;
@@ -117,7 +135,25 @@ static void derivatives(clearance_engine engine, clearance_library library) {
     d.gradients = gradient, query.derivative = 9;
     check(clearance_derive(engine, &query, &pairs, &results, &d, 10000, &job, &report, &error) == CLEARANCE_ARGUMENT,
           "an unknown derivative passed");
-    query.derivative = 0, d.tangents = gradient;
+    query.derivative = 0;
+    memset(gradient, 0, sizeof gradient);
+    check(clearance_multiply(engine, &query, &pairs, &d, 10000, &job, &report, &error) == CLEARANCE_ARGUMENT,
+          "products without answers with a smoothness");
+    d.smoothness = NULL;
+    check(clearance_multiply(engine, &query, &pairs, &d, 10000, &job, &report, &error) == CLEARANCE_OK &&
+              report.rows == 1 && report.done == 1,
+          "multiply");
+    check(fabs(gradient[0] + 1) < 1e-12 && fabs(gradient[6] - 1) < 1e-12 && fabs(tangent[0] - 1) < 1e-12,
+          "products without answers");
+    double value = 2;
+    d.values = &value;
+    check(clearance_multiply(engine, &query, &pairs, &d, 10000, &job, &report, &error) == CLEARANCE_ARGUMENT,
+          "two cotangents passed");
+    d.cotangents = NULL;
+    check(clearance_multiply(engine, &query, &pairs, &d, 10000, &job, &report, &error) == CLEARANCE_OK &&
+              fabs(gradient[6] - 2) < 1e-12,
+          "a cotangent of the value");
+    d.cotangents = cotangent, d.values = NULL, d.tangents = gradient;
     check(clearance_derive(engine, &query, &pairs, &results, &d, 10000, &job, &report, &error) == CLEARANCE_ARGUMENT,
           "outputs that overlap passed");
 }

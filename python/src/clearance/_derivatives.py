@@ -6,7 +6,7 @@ bodies: velocity of the position and angular velocity of A, then of B, in world 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -31,6 +31,8 @@ PARTS: Final = (("distance", 0, 1), ("normal", 1, 4), ("witness_a", 4, 7), ("wit
 # The columns that derivatives are taken of.
 KEPT: Final = (*NEEDED, "status")
 
+Submit = Callable[[int, Any, nat.Report, nat.Error], int]
+
 OPTIONS: Final = ("derivative", "epsilon", "samples", "rings", "seed")
 _POSES: Final = ("pos_a", "quat_a", "pos_b", "quat_b")
 _TAILS: Final = (3, 4, 3, 4)
@@ -46,50 +48,44 @@ def with_needed(query: str, n: nat.Native, columns: Iterable[str] | None) -> lis
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
-    """Pairs with their answers, which derivatives are taken of. Nobody else has the arrays."""
+class Posed:
+    """Pairs that products with derivatives answer by themselves."""
 
     engine: Engine
     query: nat.Query
     arrays: tuple[Array, ...]  # a, b, pos_a, pos_b, quat_a, quat_b; "wxyz"
-    columns: dict[str, Array]
     order: str  # of the quaternions of the query
     shapes: tuple[tuple[int, ...], ...]  # of pos_a, quat_a, pos_b, quat_b as they were given
     device: Any  # of PyTorch, None for NumPy
 
-    @staticmethod
-    def of(
-        engine: Engine,
-        query: nat.Query,
-        arrays: Iterable[Array],
-        columns: Mapping[str, Array],
-        order: str,
-        shapes: tuple[tuple[int, ...], ...],
-        device: Any,
-    ) -> Answered:
-        """The pairs of a query and the columns that derivatives need, copied, since callers may change both."""
-        own, kept = own_query(engine, query, columns), {name: columns[name].copy() for name in KEPT}
-        return Answered(engine, own, tuple(x.copy() for x in arrays), kept, order, shapes, device)
-
     @property
     def rows(self) -> int:
         return len(self.arrays[0])
-
-    def smoothness(self) -> Array:
-        """The codes of the smoothness of the derivatives, uint8, of each row."""
-        out = np.zeros(self.rows, np.uint8)
-        self.run({}, smoothness=out)
-        return out.reshape(self.lead)
 
     @property
     def lead(self) -> tuple[int, ...]:
         """The axes of the rows as the caller has them."""
         return (self.rows,)
 
+    @property
+    def gradients(self) -> tuple[int, ...]:
+        """The shape of gradients with respect to twists."""
+        return (self.rows, TWIST)
+
+    def twists(self, cotangents: tuple[Any, ...], options: Mapping[str, Any]) -> Array:
+        """The gradient with respect to the twists, of cotangents of the four columns."""
+        twists = np.zeros(self.gradients)
+        if cotangents[0] is not None and all(c is None for c in cotangents[1:]):
+            values = np.ascontiguousarray(self._rows("distance", cotangents[0], ()))
+            self.run(options, values=values, gradients=twists)
+        else:
+            self.run(options, cotangents=self.cotangents(cotangents), gradients=twists)
+        return twists
+
     def vjp(self, cotangents: tuple[Any, ...], wrt: str, options: Mapping[str, Any]) -> Any:
         """See :meth:`Result.vjp`."""
-        twists = self.gradient(self.cotangents(cotangents), options)
-        if self.wants(wrt) == "twists":
+        wanted, twists = self.wants(wrt), self.twists(cotangents, options)
+        if wanted == "twists":
             return self._like(twists)
         return Poses(*map(self._like, self.to_poses(twists)))
 
@@ -109,14 +105,6 @@ class Answered:
                 tail = () if last - first == 1 else (3,)
                 numbers[:, first:last] = self._rows(name, value, tail).reshape(self.rows, last - first)
         return numbers
-
-    def gradient(self, cotangents: Array, options: Mapping[str, Any]) -> Array:
-        """The gradient with respect to the twists [N,12], of cotangents [N,10], which it may change."""
-        # A row without an answer has no gradient, whatever its cotangent is: NaN, if a loss took in its distance.
-        cotangents[self.columns["status"] > PENETRATING] = 0
-        twists = np.zeros((self.rows, TWIST))
-        self.run(options, cotangents=cotangents, gradients=twists)
-        return twists
 
     def to_poses(self, twists: Array) -> list[Array]:
         """Gradients with respect to the poses, in the form of the query, of those with respect to the twists."""
@@ -161,7 +149,6 @@ class Answered:
     def run(self, options: Mapping[str, Any], **arrays: Array) -> None:
         """Fill the arrays of a call of the C interface, by their names there."""
         engine = self.engine
-        n = engine._native
         nat.check_fork()
         if not engine._number:
             raise ClosedError("the engine is closed, which derivatives need")
@@ -169,14 +156,18 @@ class Answered:
         record = nat.Derivatives(self.rows, 0, engine._workers)
         for name, array in arrays.items():
             setattr(record, name, address(array))
-        pairs = nat.Pairs(self.rows, *map(address, self.arrays), None)
-        results = native_results(self.rows, self.columns)
+        submit, keep = self.call(query, record)
+        _jobs.run(submit, (self, arrays, query, record, keep))
+
+    def call(self, query: nat.Query, record: nat.Derivatives) -> tuple[Submit, Any]:
+        """The call of the C interface, and what has to live as long as it."""
+        n, number = self.engine._native, self.engine._number
+        pairs = nat.Pairs(self.rows, *map(address, self.arrays))
 
         def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
-            code = n.derive(engine._number, query, pairs, results, record, ms, job, report, error)
-            return cast(int, code)
+            return cast(int, n.multiply(number, query, pairs, record, ms, job, report, error))
 
-        _jobs.run(submit, (self, arrays, query, record, pairs, results))
+        return submit, pairs
 
     def _with(self, options: Mapping[str, Any]) -> nat.Query:
         """The query with options of derivatives in place of its own."""
@@ -198,6 +189,54 @@ class Answered:
 
     def _like(self, array: Array) -> Any:
         return array if self.device is None else to_torch(array, self.device)
+
+
+@dataclass(frozen=True, eq=False)
+class Answered(Posed):
+    """Pairs with their answers, which derivatives are taken of. Nobody else has the arrays."""
+
+    columns: dict[str, Array]
+
+    @staticmethod
+    def of(
+        engine: Engine,
+        query: nat.Query,
+        arrays: Iterable[Array],
+        columns: Mapping[str, Array],
+        order: str,
+        shapes: tuple[tuple[int, ...], ...],
+        device: Any,
+    ) -> Answered:
+        """The pairs of a query and the columns that derivatives need, copied, since callers may change both."""
+        own, kept = own_query(engine, query, columns), {name: columns[name].copy() for name in KEPT}
+        return Answered(engine, own, tuple(x.copy() for x in arrays), order, shapes, device, kept)
+
+    def smoothness(self) -> Array:
+        """The codes of the smoothness of the derivatives, uint8, of each row."""
+        out = np.zeros(self.rows, np.uint8)
+        self.run({}, smoothness=out)
+        return out.reshape(self.lead)
+
+    def twists(self, cotangents: tuple[Any, ...], options: Mapping[str, Any]) -> Array:
+        return self.gradient(self.cotangents(cotangents), options)
+
+    def gradient(self, cotangents: Array, options: Mapping[str, Any]) -> Array:
+        """The gradient with respect to the twists [N,12], of cotangents [N,10], which it may change."""
+        # A row without an answer has no gradient, whatever its cotangent is: NaN, if a loss took in its distance.
+        cotangents[self.columns["status"] > PENETRATING] = 0
+        twists = np.zeros((self.rows, TWIST))
+        self.run(options, cotangents=cotangents, gradients=twists)
+        return twists
+
+    def call(self, query: nat.Query, record: nat.Derivatives) -> tuple[Submit, Any]:
+        n, number = self.engine._native, self.engine._number
+        pairs = nat.Pairs(self.rows, *map(address, self.arrays), None)
+        results = native_results(self.rows, self.columns)
+
+        def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
+            return cast(int, n.derive(number, query, pairs, results, record, ms, job, report, error))
+
+        return submit, (pairs, results)
 
 
 def copied(query: nat.Query) -> nat.Query:

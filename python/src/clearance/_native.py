@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from . import _errors as errors
 
-ABI: Final = 8
+ABI: Final = 9
 
 OK, RUNNING, ARGUMENT, FAILED, CANCELLED, CLOSED, NO_BACKEND, REFUSED, FILE = range(9)
 
@@ -197,6 +197,7 @@ class Derivatives(ctypes.Structure):
         ("workers", _i32),
         ("reserved", _i32),
         ("cotangents", _pointer),
+        ("values", _pointer),
         ("gradients", _pointer),
         ("twists", _pointer),
         ("tangents", _pointer),
@@ -291,12 +292,17 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "engine_close": (_R, [_u64, _S(Error)]),
     "submit": (_R, [_u64, _S(Query), _S(Pairs), _S(Results), _i64, _S(_u64), _S(Report), _S(Error)]),
     "trace": (_R, [_S(Query), _S(Pairs), _i64, _pointer, _i64, _S(_i64), _S(Error)]),
+    "multiply": (_R, [_u64, _S(Query), _S(Pairs), _S(Derivatives), _i64, _S(_u64), _S(Report), _S(Error)]),
     "derive": (
         _R,
         [_u64, _S(Query), _S(Pairs), _S(Results), _S(Derivatives), _i64, _S(_u64), _S(Report), _S(Error)],
     ),
     "rollout_open": (_R, [_u64, _S(Query), _S(Worlds), _S(_u64), _S(Error)]),
     "rollout_submit": (_R, [_u64, _pointer, _S(Results), _i64, _S(_u64), _S(Report), _S(Error)]),
+    "rollout_multiply": (
+        _R,
+        [_u64, _S(Query), _pointer, _S(Derivatives), _i64, _S(_u64), _S(Report), _S(Error)],
+    ),
     "rollout_close": (_R, [_u64, _S(Error)]),
     "bodies_new": (_R, [_u64, _S(Part), _pointer, _i64, _S(_text), _S(_u64), _S(Error)]),
     "bodies_describe": (_i64, [_u64, _pointer, _i64]),

@@ -68,6 +68,23 @@ class QueryOptions(PairOptions, total=False):
     cut_off: float | None
 
 
+class ProductOptions(TypedDict, total=False):
+    """Options of products with the derivatives of any query of pairs; None is the default of each."""
+
+    method: Method
+    precision: Precision | None
+    tolerance: float | None
+    max_iterations: int | None
+    cut_off: float | None
+    copy: bool
+    warm_start: Any
+    derivative: Derivative
+    epsilon: float | None
+    samples: int | None
+    rings: int | None
+    seed: int
+
+
 class DerivativeOptions(TypedDict, total=False):
     """Options of products with derivatives; None and what is not named is the option of the query."""
 

@@ -6,7 +6,7 @@ import ctypes
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ._asked import Asked, places_of, reduction
 from ._bodies import Table, pair_arrays
 from ._errors import ArrayError, ClosedError, CopyError, OptionError
 from ._kinematics import quaternions
-from ._options import INT64, Order, check_quat, flag, place, real, whole
+from ._options import INT64, DerivativeOptions, Order, check_quat, flag, place, real, whole
 from ._result import Result, SceneResult, to_torch
 
 if TYPE_CHECKING:
@@ -69,10 +69,49 @@ class Rollout:
         ``out``, ``copy`` and ``grad`` are those of :meth:`Engine.distance`; gradients of rollouts are with respect to
         the twists of the bodies [W,M,6], or with ``wrt="poses"`` to poses [W,M,7], added over the rows of each body.
         """
-        engine, number = self._engine, self._number
         copy, grad = flag("copy", copy), flag("grad", grad)
+        array, given, order = self._posed(poses, xpos, xmat, names, quat, copy)
+        return self._run(address(array), array, given, out, order if grad else None)
+
+    def vjp(
+        self,
+        poses: Any = None,
+        *,
+        xpos: Any = None,
+        xmat: Any = None,
+        names: Sequence[str] | None = None,
+        quat: Order | None = None,
+        distance: Any = None,
+        normal: Any = None,
+        witness_a: Any = None,
+        witness_b: Any = None,
+        wrt: Literal["twists", "poses"] = "twists",
+        copy: bool = True,
+        **options: Unpack[DerivativeOptions],
+    ) -> Any:
+        """The gradients of the bodies of a step [W,M,6], in one call that hands back no answers.
+
+        It is ``roll(poses, ..., grad=True).vjp(...)``; the cotangents are those of :meth:`Result.vjp`, of the rows of
+        the step. Of a rollout of shapes a Vulkan device adds up the gradients of its rows by body. With a cotangent of
+        the distance alone normals and witnesses count as they are, see :meth:`Engine.vjp`. Rows without an answer have
+        no gradient; the rows of ``pairs="all"``, whose number is not known before, take ``reduce="world"``.
+        """
+        array, given, order = self._posed(poses, xpos, xmat, names, quat, flag("copy", copy))
+        step = _scene_derivatives.Step(
+            self._engine, self._query, (), order, (), torch_device(given), self._number, array, self._lead()
+        )
+        return step.vjp((distance, normal, witness_a, witness_b), wrt, options)
+
+    def _lead(self) -> tuple[int, ...]:
+        """The axes of the rows of a step."""
+        return (self.worlds, self.pairs)
+
+    def _posed(
+        self, poses: Any, xpos: Any, xmat: Any, names: Sequence[str] | None, quat: str | None, copy: bool
+    ) -> tuple[Array, Any, str]:
+        """The poses of a step [W,M,7], the array that they were given in, and the order of its quaternions."""
         nat.check_fork()
-        if not number or not engine._number:
+        if not self._number or not self._engine._number:
             raise ClosedError("the rollout or its engine is closed")
         given = poses if poses is not None else xpos
         if (poses is None) == (xpos is None and xmat is None) or (poses is None and (xpos is None or xmat is None)):
@@ -82,8 +121,7 @@ class Rollout:
         if poses is None and quat is not None:
             check_quat(quat)
         array = self._of_matrices(xpos, xmat, names, copy) if poses is None else self._of_poses(poses, quat, copy)
-        order = "wxyz" if quat is None else quat  # of matrices: as they are converted
-        return self._run(address(array), array, given, out, order if grad else None)
+        return array, given, "wxyz" if quat is None else quat  # of matrices: as they are converted
 
     def _run(self, at: int | None, array: Array, given: Any, out: Any, order: str | None) -> Result:
         engine, number, n = self._engine, self._number, self._engine._native
@@ -222,6 +260,13 @@ class SceneRollout(Rollout):
                 )
         return [place[name] for name in self._names]
 
+    def _lead(self) -> tuple[int, ...]:
+        if self._reduce:
+            return (self.worlds,)
+        if self._all:
+            raise OptionError('vjp: the rows of pairs="all" are as many as are found; want reduce="world"')
+        return (self.worlds, self.pairs)
+
     def _rows(self, result: Any) -> _scene_derivatives.Rows:
         return _scene_derivatives.of_scene(result, self._table, self.worlds)
 
@@ -229,7 +274,7 @@ class SceneRollout(Rollout):
         if self._all and not self._reduce:
             return self._find(at, array, given, out, order)
         engine, number, n = self._engine, self._number, self._engine._native
-        rows = (self.worlds,) if self._reduce else (self.worlds, self.pairs)
+        rows = self._lead()
         names = ["part_a", "part_b"]
         names += ["pair", "contacts", "failures", "any"] if self._reduce else []
         names += ["body_a", "body_b"] if self._all else []

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from . import _native as nat
-from ._arrays import Array, host, take
+from ._arrays import Array, address, host, take
 from ._bodies import Body
-from ._derivatives import KEPT, PARTS, Answered, own_query
+from ._derivatives import KEPT, PARTS, Answered, Posed, Submit, own_query
 from ._errors import OptionError
 from ._kinematics import product, rotated
 from ._motion import Motion
@@ -81,6 +82,46 @@ def solved(about: Rows) -> Array:
     return known
 
 
+def by_poses(of: Posed, poses: Array, twists: Array) -> Array:
+    """The gradient with respect to poses [W,M,7], in the form of the query, of that with respect to twists [W,M,6]."""
+    rotation = of._rotation(twists[..., 3:].reshape(-1, 3), poses[..., 3:].reshape(-1, 4))
+    return np.concatenate([twists[..., :3], rotation.reshape(*twists.shape[:2], 4)], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Step(Posed):
+    """A step of a rollout that products with derivatives answer by themselves."""
+
+    number: int  # of the rollout
+    poses: Array  # [W,M,7], "wxyz"
+    leading: tuple[int, ...]  # of its rows
+
+    @property
+    def rows(self) -> int:
+        return math.prod(self.leading)
+
+    @property
+    def lead(self) -> tuple[int, ...]:
+        return self.leading
+
+    @property
+    def gradients(self) -> tuple[int, ...]:
+        return (*self.poses.shape[:2], 6)
+
+    def vjp(self, cotangents: tuple[Any, ...], wrt: str, options: Mapping[str, Any]) -> Any:
+        wanted, twists = self.wants(wrt), self.twists(cotangents, options)
+        return self._like(twists if wanted == "twists" else by_poses(self, self.poses, twists))
+
+    def call(self, query: nat.Query, record: nat.Derivatives) -> tuple[Submit, Any]:
+        n, number = self.engine._native, self.number
+        at = address(self.poses)
+
+        def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
+            return cast(int, n.rollout_multiply(number, query, at, record, ms, job, report, error))
+
+        return submit, self.poses
+
+
 @dataclass(frozen=True, eq=False)
 class SceneAnswered(Answered):
     """The rows of a step with their answers."""
@@ -115,7 +156,7 @@ class SceneAnswered(Answered):
         flat = {k: columns[k].reshape(len(known), *columns[k].shape[len(about.lead) :]).copy() for k in KEPT}
         flat["status"][~known] = UNDECIDED
         contiguous = tuple(map(np.ascontiguousarray, arrays))
-        return SceneAnswered(engine, own, contiguous, flat, order, (), device, about, poses, at)
+        return SceneAnswered(engine, own, contiguous, order, (), device, flat, about, poses, at)
 
     @property
     def lead(self) -> tuple[int, ...]:
@@ -137,12 +178,9 @@ class SceneAnswered(Answered):
         return total
 
     def vjp(self, cotangents: tuple[Any, ...], wrt: str, options: Mapping[str, Any]) -> Any:
+        wanted = self.wants(wrt)
         twists = self.to_bodies(self.by_row(self.cotangents(cotangents), options))
-        if self.wants(wrt) == "twists":
-            return self._like(twists)
-        q = self.poses[..., 3:].reshape(-1, 4)
-        rotation = self._rotation(twists[..., 3:].reshape(-1, 3), q).reshape(*twists.shape[:2], 4)
-        return self._like(np.concatenate([twists[..., :3], rotation], axis=-1))
+        return self._like(twists if wanted == "twists" else by_poses(self, self.poses, twists))
 
     def jvp(self, twists: Any, changes: tuple[Any, ...], options: Mapping[str, Any]) -> Tangent:
         if twists is None or any(c is not None for c in changes):
