@@ -18,10 +18,10 @@ type Options struct {
 	// Tolerance limits ε_d in m/s, and ε_p and ε_c divided by max(1, |λ|) with |λ| the largest component of an
 	// impulse in N·s. Zero: 1e-6.
 	Tolerance float64
-	// Sweeps is the largest number of sweeps of projected Gauss-Seidel before Newton's method. Zero: 20.
-	// Negative: none.
+	// Sweeps is the largest number of sweeps of projected Gauss-Seidel before Newton's method, which takes over earlier
+	// where they are slow. Zero: 60. Negative: none.
 	Sweeps int
-	// Relaxation is the factor ω of the sweeps, in (0, 2). Zero: 1.
+	// Relaxation is the factor ω of the sweeps, in (0, 2). Zero: 1.3.
 	Relaxation float64
 	// Steps is the largest number of steps of Newton's method. Zero: 400. Negative: none.
 	Steps int
@@ -50,7 +50,7 @@ func (o Options) withDefaults() (Options, error) {
 	case !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 1):
 		return o, fmt.Errorf("contact: tolerance %g; it is not negative and finite", o.Tolerance)
 	case !(o.Relaxation >= 0) || o.Relaxation >= 2:
-		return o, fmt.Errorf("contact: relaxation %g; it lies in (0, 2), and 0 stands for 1", o.Relaxation)
+		return o, fmt.Errorf("contact: relaxation %g; it lies in (0, 2), and 0 stands for 1.3", o.Relaxation)
 	case o.SIMD != "" && o.SIMD != Off && !slices.Contains(simd, o.SIMD):
 		return o, fmt.Errorf("contact: SIMD variant %q; there are %v, and %s", o.SIMD, simd, Off)
 	}
@@ -64,9 +64,9 @@ func (o Options) withDefaults() (Options, error) {
 		o.Tolerance = 1e-6
 	}
 	if o.Relaxation == 0 {
-		o.Relaxation = 1
+		o.Relaxation = 1.3
 	}
-	o.Sweeps = limit(o.Sweeps, 20)
+	o.Sweeps = limit(o.Sweeps, 60)
 	o.Steps = limit(o.Steps, 400)
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -227,20 +227,35 @@ func (s *worldSolver) solve(o *Options, swept bool, g *groups, w int) {
 	s.intoCones()
 }
 
-// sweepAll makes sweeps until the tolerance is reached.
+// progress is the part of the least residual that two blocks of sweeps may leave without being slow.
+const progress = 0.6
+
+// sweepAll makes sweeps until the tolerance is reached, or they are slow and Newton's method is allowed.
 func (s *worldSolver) sweepAll(o *Options) (done bool) {
 	s.prepare()
 	if o.Model == CCP {
 		s.setHeights()
 	}
+	before, past := math.Inf(1), s.bestError // two blocks and one block ago
 	for !done && s.sweeps < o.Sweeps {
 		for range min(sweepsPerCheck, o.Sweeps-s.sweeps) {
 			s.sweep(o.Model, o.Relaxation)
 			s.sweeps++
 		}
 		_, done = s.keep(o.Model, s.v, s.lambda, o.Tolerance)
+		if o.Steps > 0 && slow(s.bestError, before, o.Tolerance) {
+			break
+		}
+		before, past = past, s.bestError
 	}
 	return done
+}
+
+// slow reports whether two blocks of sweeps have left more than progress of the least residual, and at this rate four
+// more do not take it to the tolerance.
+func slow(now, before, tol float64) bool {
+	rate := now / before
+	return rate > progress && now*rate*rate > tol
 }
 
 // intoCones takes impulses into their cones, which rounding, or a warm start, may leave.

@@ -53,7 +53,7 @@ under --model, which 'verify contact' audits.`,
 	fs.IntVar(&f.worlds, "worlds", f.worlds, "number of worlds")
 	fs.Uint64Var(&f.seed, "seed", f.seed, "seed of the scenes")
 	fs.Float64Var(&f.tolerance, "tolerance", f.tolerance, "largest residual of a world that counts as solved")
-	fs.Float64Var(&f.omega, "relaxation", f.omega, "over-relaxation of sweeps")
+	fs.Float64Var(&f.omega, "relaxation", f.omega, "over-relaxation of sweeps, in (0, 2)")
 	fs.IntVar(&f.workers, "workers", 0, "goroutines of the batch; 0 is one per CPU")
 	fs.BoolVar(&f.bounds, "bounds", false, "bound the error of the ccp, at the cost of a second solve")
 	fs.BoolVar(&f.reference, "reference", false, "run the solvers of package ref too, one world after the other")

@@ -15,6 +15,7 @@
 
 #define W 8          // worlds
 #define BLOCK 5      // sweeps between two residuals
+#define PROGRESS 0.6 // of two blocks, see slow
 #define HALVES 2     // of a group, in float64
 #define LANES_OF_D 4 // of a half
 
@@ -58,6 +59,10 @@ typedef struct {
     slot *slots;
     entry *entries;    // [W, contacts]
     int32_t n;         // slots
+    double best[W];    // least residual of each world
+    double past[2][W]; // those one and two blocks ago
+    int32_t made[W];   // sweeps
+    int closed[W];     // whether a world is swept no more
     int fresh[HALVES]; // whether v and e are those of the best impulses of all worlds
     residual e[HALVES];
 } group;
@@ -381,8 +386,15 @@ INLINE void sweep(group *g, int convex) {
     }
 }
 
-// keep measures the impulses and keeps those of the least residual. It returns whether a world is above the tolerance.
-static int keep(group *g, double best[W], int32_t made[W], int sweeps) {
+// slow reports whether sweeps are left to Newton's method: if two blocks have taken the least residual to more than
+// PROGRESS of it, and at this rate four more do not take it to the tolerance.
+static int slow(const lanes_options *o, double now, double before) {
+    double rate = now / before;
+    return o->steps > 0 && rate > PROGRESS && now * rate * rate > o->tolerance;
+}
+
+// keep measures the impulses and keeps those of the least residual. It returns whether a world is to be swept on.
+static int keep(group *g, int sweeps) {
     int open = 0;
     for (int h = 0; h < HALVES; h++) {
         if (LANES_OF_D * h >= g->o->worlds) break;
@@ -393,14 +405,17 @@ static int keep(group *g, double best[W], int32_t made[W], int sweeps) {
         for (int i = 0; i < LANES_OF_D; i++) {
             int l = LANES_OF_D * h + i;
             if (l >= g->o->worlds) continue;
+            double before = g->past[1][l];
             int better_now = 0;
-            if (!(best[l] <= g->o->tolerance)) { // else it keeps what it has
-                made[l] = sweeps;
-                better_now = e[i] < best[l];
+            if (!g->closed[l]) { // else it keeps what it has
+                g->made[l] = sweeps;
+                better_now = e[i] < g->best[l];
             }
-            if (better_now) best[l] = e[i], better[i] = 1, any = 1;
+            g->past[1][l] = g->past[0][l], g->past[0][l] = g->best[l];
+            if (better_now) g->best[l] = e[i], better[i] = 1, any = 1;
             else g->fresh[h] = 0;
-            open |= !(best[l] <= g->o->tolerance);
+            g->closed[l] |= g->best[l] <= g->o->tolerance || slow(g->o, g->best[l], before);
+            open |= !g->closed[l];
         }
         if (!any) continue;
         vdm choice = better > 0;
@@ -427,11 +442,9 @@ LANES_SWEEP(SWEEP) {
     load_bodies(&g, world, mass, inertia, velocity);
     list(&g, world, count, body_a, body_b);
     load_contacts(&g, world, count, body_a, body_b, arm_a, arm_b, frame, friction, target, warm);
-    double best[W];
-    int32_t made[W] = {0};
-    for (int l = 0; l < W; l++) best[l] = __builtin_inf();
+    for (int l = 0; l < W; l++) g.best[l] = g.past[0][l] = g.past[1][l] = __builtin_inf();
     for (int h = 0; h < HALVES; h++) into_cones(&g, h);
-    int open = keep(&g, best, made, 0);
+    int open = keep(&g, 0);
     if (open) prepare(&g);
     for (int k = 0; open && k < o->sweeps;) {
         for (int b = 0; b < o->bodies; b++) memset(g.bodies[b].dv, 0, sizeof g.bodies[b].dv);
@@ -445,7 +458,7 @@ LANES_SWEEP(SWEEP) {
                     put_d(g.slots[s].lambda[i], h, widen(g.slots[s].lambda32[i] + LANES_OF_D * h));
             into_cones(&g, h);
         }
-        open = keep(&g, best, made, k);
+        open = keep(&g, k);
     }
     for (int s = 0; s < g.n; s++)
         for (int l = 0; l < o->worlds; l++)
@@ -460,7 +473,7 @@ LANES_SWEEP(SWEEP) {
         residual *e = &g.e[h];
         primal[world[l]] = e->primal[i], dual[world[l]] = e->dual[i];
         complementarity[world[l]] = e->complementarity[i];
-        sweeps[world[l]] = made[l];
+        sweeps[world[l]] = g.made[l];
         if (scaled(e)[i] <= o->tolerance) solved |= (uint32_t)1 << l;
         double *v = solved_velocity + (int64_t)6 * world[l] * o->bodies;
         for (int b = 0; b < o->bodies; b++)

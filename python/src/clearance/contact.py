@@ -142,8 +142,8 @@ def solve(
     tolerance: float = 1e-6,
     warm: Any = None,
     bound: bool = False,
-    relaxation: float = 1.0,
-    max_sweeps: int = 20,
+    relaxation: float = 1.3,
+    max_sweeps: int = 60,
     max_steps: int = 400,
     workers: int | None = None,
 ) -> Solution:
