@@ -179,6 +179,10 @@ func (h *Handle) Run(ctx context.Context, job *batch.Job) (dispatch.Report, erro
 	return h.dispatcher.Run(ctx, job, h.run)
 }
 
+// Answers returns a function that answers jobs as Run. A [derive.Pass] asks it for the pairs of estimates of order
+// zero.
+func (h *Handle) Answers() batch.Answers { return h.dispatcher.Answers(h.run.Backend) }
+
 // RunStream reads rows from source, such as a file of pairs opened with package dataset, and writes
 // their results to sink in the same order. Neither has to fit in memory. See
 // [dispatch.Dispatcher.RunStream].

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -57,6 +58,9 @@ func (o *Derivative) Noise() (epsilon float64, samples int) {
 	}
 	return epsilon, samples
 }
+
+// Answers answers all rows of a job into its results. Rows that it does not answer are undecided.
+type Answers func(ctx context.Context, job *Job) error
 
 // DerivativeMode says which derivatives are taken. The smoothed ones are those of a problem in which the support
 // functions, or the answers, are averaged over noise [AGIMUS2023, Randomized Smoothing]: they see the curvature that a

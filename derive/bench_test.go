@@ -90,7 +90,7 @@ func passesOf(b *testing.B, shape geom.Shape, query batch.Query, apart float64, 
 	add := func(name string, run func() error) { passes = append(passes, timed{name: name, run: run}) }
 	add("query", func() error { return backend.Run(ctx, job, 0, n, job.Results) })
 	add("d_distance", func() error { return (&Pass{Workers: 1}).Run(ctx, job, alone) })
-	add("d_distance of a query", func() error { return ofQuery.Differentiate(ctx, &asked, 0, 0, both) })
+	add("d_distance of a query", func() error { return ofQuery.Differentiate(ctx, &asked, 0, 0, both, nil) })
 	for _, c := range []struct {
 		name string
 		pass Pass
@@ -167,4 +167,78 @@ func BenchmarkPass(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkEstimates is the time of an estimate of order zero on one core, per sample: a product of many rows together,
+// whose pairs the CPU kernels answer, and of rows one by one by the reference.
+func BenchmarkEstimates(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	size := r3.Vec{X: 0.5, Y: 0.3, Z: 0.4}
+	answers := answersOf(b, "cpu")
+	for _, c := range []struct {
+		name  string
+		shape geom.Shape
+	}{
+		{"ellipsoids", geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.5, Y: 0.2, Z: 0.3}}},
+		{"boxes", geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.45}}},
+		{"hulls of 32", testkit.Hull(rng, size, 32)},
+	} {
+		for _, gap := range []float64{0.3, -0.05} {
+			const n, samples = 64, 50
+			var rows []Row
+			for range n {
+				rows = append(rows, placedAtGap(rng, c.shape, c.shape, gap))
+			}
+			job := benchJob(b, c.shape, rows)
+			cotangents, gradients := make([]float64, AnswerWidth*n), make([]float64, TwistWidth*n)
+			for i := range cotangents {
+				cotangents[i] = rng.NormFloat64()
+			}
+			o := Options{Mode: Zeroth, Samples: samples}
+			passes := []timed{{name: "together"}, {name: "together, noise in Go"}, {name: "one by one"}}
+			for k, pass := range []Pass{{Answers: answers}, {Answers: answers, variant: "off"}, {}} {
+				pass.Options, pass.Workers = o, 1
+				passes[k].run = func() error { return pass.VJP(b.Context(), job, cotangents, gradients) }
+			}
+			b.Run(fmt.Sprintf("%s/%g", c.name, gap), func(b *testing.B) {
+				for b.Loop() {
+					for k := range passes {
+						p := &passes[k]
+						start := time.Now()
+						if err := p.run(); err != nil {
+							b.Fatal(err)
+						}
+						if took := time.Since(start); p.least == 0 || took < p.least {
+							p.least = took
+						}
+					}
+				}
+				for _, p := range passes {
+					b.ReportMetric(float64(p.least)/(n*samples), strings.ReplaceAll(p.name, " ", "-")+"-ns/sample")
+				}
+			})
+		}
+	}
+}
+
+// benchJob has rows of one shape in double precision.
+func benchJob(b *testing.B, shape geom.Shape, rows []Row) *batch.Job {
+	b.Helper()
+	lib, err := batch.NewLibrary([]geom.Shape{shape}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	o := batch.Options{Precision: batch.Double}
+	pairs, out := batch.NewPairs(len(rows)), batch.NewResults(len(rows), &o)
+	for i := range rows {
+		r := &rows[i]
+		pairs.SetRow(i, &batch.Row{PoseA: r.PoseA, PoseB: r.PoseB})
+		answer := batch.Answer{Status: batch.Separated, Distance: r.Value, Lower: r.Value, Upper: r.Value,
+			Normal: r.Normal, WitnessA: r.WitnessA, WitnessB: r.WitnessB}
+		if r.Value < 0 {
+			answer.Status = batch.Penetrating
+		}
+		out.Put(i, &answer)
+	}
+	return &batch.Job{Library: lib, Input: pairs, Options: o, Results: out}
 }

@@ -29,8 +29,9 @@ type Pass struct {
 	// Workers is the number of goroutines; 0 is one per core.
 	Workers int
 
-	// Solver, which estimates of order zero need, returns a solver of a row for one goroutine; nil is [Reference].
-	Solver func(r *Row) Solver
+	// Answers answers the displaced pairs of estimates of order zero, in double precision, many rows at a time. Nil is
+	// [Reference], one pair after the other.
+	Answers batch.Answers
 
 	variant string // of the kernel, "" for that of the machine, "off" for none
 }
@@ -197,6 +198,7 @@ type worker struct {
 	row    batch.Row
 	r      Row
 	d      Derivative
+	full   [10]Twists
 	kernel *lanes.Solver // closed with the goroutine
 	parts  *partRows
 
@@ -217,9 +219,8 @@ const blockRows = lanes.Block
 // derivatives differentiates all rows, in any order, by several goroutines. The kernel stores what the call asks for
 // of the rows that it serves; the others are stored one by one.
 func (p *Pass) derivatives(ctx context.Context, r *rows, call *lanes.Call, store func(i int, d *Derivative)) error {
-	solver := p.Solver
-	if solver == nil {
-		solver = Reference
+	if p.Mode == Zeroth && p.Answers != nil {
+		return p.zeroth(ctx, r, store)
 	}
 	one := func(w *worker, i int) {
 		if r.done(i) {
@@ -227,7 +228,7 @@ func (p *Pass) derivatives(ctx context.Context, r *rows, call *lanes.Call, store
 		}
 		w.read(r, i)
 		if number := p.FirstRow + uint64(i); p.Mode == Zeroth && w.r.Answered {
-			w.d = w.w.ZerothOrder(&w.r, &p.Options, number, solver(&w.r))
+			w.d = w.w.ZerothOrder(&w.r, &p.Options, number, Reference(&w.r))
 		} else {
 			w.d = w.w.Of(&w.r, &p.Options, number)
 		}
@@ -299,9 +300,10 @@ type Differentiator struct {
 func (*Differentiator) Needs() batch.Columns { return Needs | batch.ColGap }
 
 // Differentiate fills the columns of derivatives of out, whose row 0 has the answer of row lo of the job, and is row
-// number in the whole.
-func (d *Differentiator) Differentiate(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results) error {
-	p, r := d.pass(job, number), newRows(job, lo, out)
+// number in the whole. answers, which estimates of order zero need, may be nil: see [Pass.Answers].
+func (d *Differentiator) Differentiate(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results,
+	answers batch.Answers) error {
+	p, r := d.pass(job, number, answers), newRows(job, lo, out)
 	r.valid = true
 	if err := p.check(r); err != nil {
 		return err
@@ -310,8 +312,9 @@ func (d *Differentiator) Differentiate(ctx context.Context, job *batch.Job, lo, 
 }
 
 // Multiply takes products of the Jacobians of the answers of a job, whose first row has the number in the whole.
-func (d *Differentiator) Multiply(ctx context.Context, job *batch.Job, number int, product *batch.Product) error {
-	return d.pass(job, number).Multiply(ctx, job, product)
+func (d *Differentiator) Multiply(ctx context.Context, job *batch.Job, number int, product *batch.Product,
+	answers batch.Answers) error {
+	return d.pass(job, number, answers).Multiply(ctx, job, product)
 }
 
 // RolloutVJP takes the gradients of a rollout by body, see [Pass.RolloutVJP].
@@ -322,22 +325,23 @@ func (d *Differentiator) RolloutVJP(ctx context.Context, bodies *batch.Bodies, w
 }
 
 // Complete is Differentiate for the rows whose smoothness is [batch.NotDerived]; the others have their derivatives.
-func (d *Differentiator) Complete(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results) error {
+func (d *Differentiator) Complete(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results,
+	answers batch.Answers) error {
 	smoothness := out.Column(batch.ColSmoothness).U8
 	if !slices.Contains(smoothness, uint8(batch.NotDerived)) {
 		return nil
 	}
-	answers := *out
-	answers.Marks = make(batch.Marks, out.N)
+	known := *out
+	known.Marks = make(batch.Marks, out.N)
 	for i, s := range smoothness {
 		switch {
 		case Smoothness(s) != batch.NotDerived:
-			answers.Marks[i] = batch.Omitted
+			known.Marks[i] = batch.Omitted
 		case out.Marks == nil || out.Marks[i] == batch.Answered:
-			answers.Marks[i] = batch.Answered
+			known.Marks[i] = batch.Answered
 		}
 	}
-	p, r := d.pass(job, number), newRows(job, lo, &answers)
+	p, r := d.pass(job, number, answers), newRows(job, lo, &known)
 	r.valid, r.partial = true, true
 	if err := p.check(r); err != nil {
 		return err
@@ -346,6 +350,6 @@ func (d *Differentiator) Complete(ctx context.Context, job *batch.Job, lo, numbe
 }
 
 // pass is that of a query, whose first row has the number in the whole.
-func (d *Differentiator) pass(job *batch.Job, number int) *Pass {
-	return &Pass{Options: job.Options.Derivative, FirstRow: uint64(number), Workers: d.Workers}
+func (d *Differentiator) pass(job *batch.Job, number int, answers batch.Answers) *Pass {
+	return &Pass{Options: job.Options.Derivative, FirstRow: uint64(number), Workers: d.Workers, Answers: answers}
 }

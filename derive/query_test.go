@@ -47,7 +47,7 @@ func (b partly) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.
 		return err
 	}
 	smoothness := slices.Clone(out.Column(batch.ColSmoothness).U8)
-	if err := new(Differentiator).Differentiate(ctx, job, lo, lo, out); err != nil {
+	if err := new(Differentiator).Differentiate(ctx, job, lo, lo, out, nil); err != nil {
 		return err
 	}
 	for i, s := range smoothness {
@@ -103,7 +103,7 @@ func testQuery(t *testing.T, d *dispatch.Dispatcher) {
 			t.Fatal(err)
 		}
 		want := batch.NewResults(n, &batch.Options{Columns: c.add, Precision: c.p})
-		pass := Pass{Options: c.o}
+		pass := Pass{Options: c.o, Answers: d.Answers("")}
 		if err := pass.Run(ctx, plain, want); err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +183,8 @@ type failing struct{ panics bool }
 
 func (failing) Needs() batch.Columns { return Needs }
 
-func (f failing) Differentiate(_ context.Context, _ *batch.Job, _, _ int, out *batch.Results) error {
+func (f failing) Differentiate(_ context.Context, _ *batch.Job, _, _ int, out *batch.Results,
+	_ batch.Answers) error {
 	out.Column(batch.ColDDistance).Set(0, math.NaN())
 	if f.panics {
 		panic("no memory")
@@ -191,11 +192,12 @@ func (f failing) Differentiate(_ context.Context, _ *batch.Job, _, _ int, out *b
 	return errors.New("no memory")
 }
 
-func (f failing) Complete(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results) error {
-	return f.Differentiate(ctx, job, lo, number, out)
+func (f failing) Complete(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results,
+	answers batch.Answers) error {
+	return f.Differentiate(ctx, job, lo, number, out, answers)
 }
 
-func (failing) Multiply(context.Context, *batch.Job, int, *batch.Product) error {
+func (failing) Multiply(context.Context, *batch.Job, int, *batch.Product, batch.Answers) error {
 	return errors.New("no memory")
 }
 

@@ -13,32 +13,24 @@ import (
 // Solver answers the pair of a row at other poses. ok is false for an answer that is not decided.
 type Solver func(poseA, poseB geom.Pose) (value float64, normal, witnessA, witnessB r3.Vec, ok bool)
 
-// ZerothOrder returns the estimate of [Zeroth] for row number index of a batch. B moves; the derivatives along
+// ZerothOrder returns the estimate of [Zeroth] for row number index of a batch, by one
+// solution after the other. B moves; the derivatives along
 // motions of A follow, since the answer moves along with both. A sample that is not answered leaves the row
 // NearSingular, with the exact derivative of the value alone.
 func (w *Workspace) ZerothOrder(r *Row, o *Options, index uint64, solve Solver) Derivative {
-	d := w.Exact(r)
+	d := r.reported()
 	if d.smoothness == None {
 		return d
 	}
 	epsilon, samples := o.Noise()
-	here := Cotangent{r.Value, r.Normal, r.WitnessA, r.WitnessB}
-	x0 := here.components()
+	x0 := r.answer().components()
 	g := newNoise(o.Seed, index)
 	length := [6]float64{d.p.size, d.p.size, d.p.size, 1, 1, 1}
 	var j [10]Twists
 	for m := range samples {
-		first, second := g.normals(uint32(m), 0), g.normals(uint32(m), 1)
-		z := [6]float64{first[0], first[1], first[2], first[3], second[0], second[1]}
-		step := Twists{}
-		for i := range z {
-			step[6+i] = epsilon * length[i] * z[i]
-		}
-		there, ok := answerOf(solve, r.PoseA, displaced(r.PoseB, vec(&step, 6), vec(&step, 9)))
+		z := g.six(uint32(m))
+		there, ok := answerOf(solve, r.PoseA, displacedBy(r.PoseB, epsilon, d.p.size, &z))
 		if !ok {
-			n, a, b := d.s.n, d.s.a.point, d.s.b.point
-			d.s.asReported(&d.p, n, a, b, d.s.value)
-			d.smoothness = NearSingular
 			return d
 		}
 		for k, x := range there.components() {
@@ -50,6 +42,34 @@ func (w *Workspace) ZerothOrder(r *Row, o *Options, index uint64, solve Solver) 
 	complete(&j, r)
 	d.full, d.smoothness = &j, Smoothed
 	return d
+}
+
+// reported returns the derivative of the value by normal and witnesses as they are, NearSingular, or None.
+func (r *Row) reported() (d Derivative) {
+	if !r.usable() {
+		return d
+	}
+	d.p = r.problem()
+	d.s.asReported(&d.p, r3.Unit(r.Normal), r3.Sub(r.WitnessA, d.p.origin), r3.Sub(r.WitnessB, d.p.origin), r.Value)
+	if !d.p.growth || d.s.h > 0 {
+		d.smoothness = NearSingular
+	}
+	return d
+}
+
+// answer is the answer of the row.
+func (r *Row) answer() *Cotangent { return &Cotangent{r.Value, r.Normal, r.WitnessA, r.WitnessB} }
+
+// six returns the noise of a sample.
+func (g *noise) six(sample uint32) [6]float64 {
+	a, b := g.normals(sample, 0), g.normals(sample, 1)
+	return [6]float64{a[0], a[1], a[2], a[3], b[0], b[1]}
+}
+
+// displacedBy moves a pose by the noise of a sample: lengths are relative to the size.
+func displacedBy(p geom.Pose, epsilon, size float64, z *[6]float64) geom.Pose {
+	by := r3.Vec{X: z[0], Y: z[1], Z: z[2]}
+	return displaced(p, r3.Scale(epsilon*size, by), r3.Scale(epsilon, r3.Vec{X: z[3], Y: z[4], Z: z[5]}))
 }
 
 // Reference answers a row at other poses by the reference, for estimates of order zero.

@@ -29,7 +29,8 @@ type Choice struct {
 
 	declined []Backend      // answer rows that one of Share or Spare declines, best first
 	derive   Differentiator // of calls with columns of derivatives, else nil
-	deriving bool           // some of the back ends compute them as well
+	answers  batch.Answers  // of other pairs that it asks about
+	deriving bool           // some of the back ends compute derivatives as well
 }
 
 // Name returns the names of the back ends that share the rows, joined by "+".
@@ -70,7 +71,7 @@ func (d *Dispatcher) Choose(backend string, o *batch.Options, rows int) (*Choice
 	primary := primaryOf(derive, o)
 	c, err := d.choose(backend, &primary, rows)
 	if c != nil {
-		c.derive = derive
+		c.derive, c.answers = derive, d.answersBy(c)
 		c.deriving = c.derivesWith(o, &primary)
 	}
 	return c, err

@@ -20,7 +20,7 @@ func (r *runner) completeChunk(ctx context.Context, c *chunk) error {
 	if err := r.answerDeclined(ctx, c); err != nil || c.whole == nil {
 		return err
 	}
-	return differentiate(ctx, r.pool.derive, c)
+	return differentiate(ctx, r.pool, c)
 }
 
 // answerDeclined answers the declined rows of a chunk on other back ends, best first. Rows that

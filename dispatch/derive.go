@@ -17,15 +17,16 @@ type Differentiator interface {
 
 	// Differentiate fills the columns of derivatives of out, whose row 0 has the answer of row lo of the job. It
 	// ignores job.Results, and rows that out.Marks do not say are answered get those of a failure. number is that of
-	// row lo in the call. The derivatives of a row depend on that row alone.
-	Differentiate(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results) error
+	// row lo in the call. The derivatives of a row depend on that row alone. answers answers other pairs, without
+	// derivatives, on the back ends of the call.
+	Differentiate(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results, answers batch.Answers) error
 
 	// Complete is Differentiate for the rows of out whose smoothness is batch.NotDerived.
-	Complete(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results) error
+	Complete(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results, answers batch.Answers) error
 
 	// Multiply takes products of the Jacobians of the answers of a job, but sums by body. number is that of its first
 	// row in the call.
-	Multiply(ctx context.Context, job *batch.Job, number int, p *batch.Product) error
+	Multiply(ctx context.Context, job *batch.Job, number int, p *batch.Product, answers batch.Answers) error
 }
 
 // SetDifferentiator sets what computes derivatives, before the first call. Without it queries for them are refused.
@@ -70,17 +71,50 @@ func derives(b Backend, primary *batch.Options, columns batch.Columns) bool {
 }
 
 // differentiate fills the derivatives of a chunk. A panic is an error.
-func differentiate(ctx context.Context, p Differentiator, c *chunk) (err error) {
+func differentiate(ctx context.Context, p *pool, c *chunk) (err error) {
 	defer recovered("differentiator", &err)
-	take := p.Differentiate
+	take := p.derive.Differentiate
 	if c.deriving {
-		take = p.Complete
+		take = p.derive.Complete
 	}
-	err = take(ctx, c.job, c.lo, c.base+c.lo, c.whole)
+	err = take(ctx, c.job, c.lo, c.base+c.lo, c.whole, p.answers)
 	if err != nil && !ended(ctx, err) {
 		err = fmt.Errorf("dispatch: derivatives of rows [%d, %d): %w", c.base+c.lo, c.base+c.hi, err)
 	}
 	return err
+}
+
+// answersBy returns a function that answers other jobs on the back ends of a choice that support them, else on the best
+// ones.
+func (d *Dispatcher) answersBy(c *Choice) batch.Answers {
+	return func(ctx context.Context, job *batch.Job) error {
+		if err := job.Check(); err != nil {
+			return err
+		}
+		choice, err := d.best(&job.Options, manyRows)
+		if err != nil {
+			return err
+		}
+		choice.declined = choice.all()
+		if share, _ := sift(c.Share, &job.Options); len(share) > 0 {
+			choice.Share = share
+			choice.Spare, _ = sift(c.Spare, &job.Options)
+		}
+		p, o := newPool(choice), Options{}
+		o.ensureDefaults()
+		o.setChunkRows(p.chunkRows(job.Input.Len()))
+		rep := newReport(&o)
+		return p.run(ctx, job, o, &rep)
+	}
+}
+
+// Answers returns a function that answers jobs as [Dispatcher.Run], on back ends that are selected by name. [Auto]
+// selects those for many rows, the same for all jobs.
+func (d *Dispatcher) Answers(backend string) batch.Answers {
+	return func(ctx context.Context, job *batch.Job) error {
+		_, err := d.Run(ctx, job, Options{Backend: backend, EstimateRows: manyRows})
+		return err
+	}
 }
 
 // clearDerivatives gives the derivatives of all rows the value of a failure.

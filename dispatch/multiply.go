@@ -39,7 +39,7 @@ func (d *Dispatcher) Multiply(ctx context.Context, job *batch.Job, p *batch.Prod
 	if err != nil || n == 0 {
 		return 0, err
 	}
-	m.derive, m.job.Options = choice.derive, primaryOf(choice.derive, &m.job.Options)
+	m.derive, m.answers, m.job.Options = choice.derive, choice.answers, primaryOf(choice.derive, &m.job.Options)
 	if p.Bodies {
 		m.worlds = job.Input.(*batch.Worlds)
 		m.rows = len(m.worlds.TemplateA)
@@ -64,13 +64,14 @@ func (d *Dispatcher) Multiply(ctx context.Context, job *batch.Job, p *batch.Prod
 
 // multiplication is one call of Multiply.
 type multiplication struct {
-	d      *Dispatcher
-	job    batch.Job
-	p      *batch.Product
-	run    Options // of answers
-	derive Differentiator
-	worlds *batch.Worlds // of sums by body
-	rows   int           // of what is left as a whole: a row, or a world
+	d       *Dispatcher
+	job     batch.Job
+	p       *batch.Product
+	run     Options // of answers
+	derive  Differentiator
+	answers batch.Answers
+	worlds  *batch.Worlds // of sums by body
+	rows    int           // of what is left as a whole: a row, or a world
 }
 
 // ask has a back end take the products. tried is false if it is none that does, or fails.
@@ -107,7 +108,7 @@ func (m *multiplication) complete(ctx context.Context, left []int) error {
 	if _, err := m.d.Run(ctx, sub, m.run); err != nil {
 		return err
 	}
-	if err := m.derive.Multiply(ctx, sub, left[0]*m.rows, &part); err != nil {
+	if err := m.derive.Multiply(ctx, sub, left[0]*m.rows, &part, m.answers); err != nil {
 		return fmt.Errorf("dispatch: products of %d rows: %w", n, err)
 	}
 	for k, unit := range left {

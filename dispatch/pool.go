@@ -3,6 +3,8 @@ package dispatch
 import (
 	"slices"
 	"sync"
+
+	"clearance/batch"
 )
 
 // member is a back end that takes part in a call.
@@ -36,12 +38,13 @@ type pool struct {
 	declined []*member // those that answer declined rows, best first
 	last     error     // of the member that failed last
 	derive   Differentiator
-	deriving bool // some of the back ends compute derivatives
+	answers  batch.Answers // of pairs that derive asks about
+	deriving bool          // some of the back ends compute derivatives
 }
 
 // newPool returns the back ends of a choice.
 func newPool(c *Choice) *pool {
-	p := &pool{share: len(c.Share), derive: c.derive, deriving: c.deriving}
+	p := &pool{share: len(c.Share), derive: c.derive, answers: c.answers, deriving: c.deriving}
 	for _, b := range c.all() {
 		p.all = append(p.all, &member{Backend: b})
 	}

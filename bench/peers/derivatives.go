@@ -329,7 +329,7 @@ func (d *differentiated) fill(ctx context.Context, out *batch.Results) error {
 	}
 	job := d.query
 	job.Options.Columns = out.Columns
-	return (&derive.Differentiator{Workers: 1}).Differentiate(ctx, &job, 0, 0, out)
+	return (&derive.Differentiator{Workers: 1}).Differentiate(ctx, &job, 0, 0, out, nil)
 }
 
 func (d *differentiated) derive(ctx context.Context) error { return d.fill(ctx, d.all) }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"clearance"
 	"clearance/batch"
 	"clearance/dataset"
 	"clearance/derive"
@@ -145,6 +146,14 @@ func deriveFile(ctx context.Context, e *env, f *deriveFlags, columns batch.Colum
 	bar := e.progress("derive", n)
 	defer bar.done()
 	f.pass.Workers = f.workers
+	if f.pass.Mode == batch.ZerothDerivative {
+		h, err := clearance.Open(clearance.WithBackend("cpu"), clearance.WithWorkers(f.workers))
+		if err != nil {
+			return nil, err
+		}
+		defer h.Close()
+		f.pass.Answers = h.Answers()
+	}
 	counts := make([]int64, batch.SmoothnessCount)
 	err = score.Chunks(lib, pairs, results, f.options, deriveRows, func(job *batch.Job, first int64) error {
 		rows := job.Results.N

@@ -14,6 +14,7 @@
 //     points.h    support points of cores
 //     gaussian.h  Hessians sampled with Gaussian noise
 //     smoothing.h  smoothed problems
+//     zeroth.h    estimates of order zero
 //     columns.h   derivatives
 //     values.h    those of values alone
 
@@ -21,6 +22,7 @@
 #include "minima.h"
 #include "smoothing.h"
 #include "values.h"
+#include "zeroth.h"
 
 // four answers four rows of the same classes and returns the lanes that are answered.
 APART int four(const ln_call *c, int class_a, int class_b, const int64_t row[W]) {
@@ -111,3 +113,6 @@ int32_t VALUES(const ln_call *c, int64_t lo, int64_t hi, int32_t *left) {
     if (c->single) return c->single_out ? values(c, 1, 1, lo, hi, left) : values(c, 1, 0, lo, hi, left);
     return c->single_out ? values(c, 0, 1, lo, hi, left) : values(c, 0, 0, lo, hi, left);
 }
+
+void DISPLACE(const ln_samples *e, int64_t lo, int64_t hi) { displace(e, lo, hi); }
+void ADD(const ln_samples *e, int64_t lo, int64_t hi) { add_answers(e, lo, hi); }

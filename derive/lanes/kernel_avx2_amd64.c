@@ -9,6 +9,8 @@
 
 #define KERNEL ln_run_avx2
 #define VALUES ln_values_avx2
+#define DISPLACE ln_displace_avx2
+#define ADD ln_add_avx2
 #include "kernel.h"
 
 #if defined(__clang__)

@@ -2,4 +2,6 @@
 
 #define KERNEL ln_run_portable
 #define VALUES ln_values_portable
+#define DISPLACE ln_displace_portable
+#define ADD ln_add_portable
 #include "kernel.h"

@@ -28,10 +28,12 @@ import (
 type variant struct {
 	name           string
 	kernel, values C.ln_kernel // of all derivatives, of reported ones of values
+	displace, add  C.ln_sampler
 }
 
 // portable is the variant of every processor.
-var portable = variant{"portable", C.ln_kernel(C.ln_run_portable), C.ln_kernel(C.ln_values_portable)}
+var portable = variant{"portable", C.ln_kernel(C.ln_run_portable), C.ln_kernel(C.ln_values_portable),
+	C.ln_sampler(C.ln_displace_portable), C.ln_sampler(C.ln_add_portable)}
 
 // chosen is the variant that calls use which name none, nil for no kernel.
 var chosen = func() *variant {
@@ -55,6 +57,18 @@ func Variants() (names []string) {
 	return names
 }
 
+// variantOf returns the variant of a name, the chosen one for "", nil for another one or none.
+func variantOf(name string) *variant {
+	if name == "" || chosen == nil {
+		return chosen
+	}
+	i := slices.Index(Variants(), name)
+	if i < 0 {
+		return nil
+	}
+	return &variants[i]
+}
+
 // Solver runs the kernel on blocks of a call. The memory of the call is pinned until Close.
 type Solver struct {
 	c      *C.ln_call
@@ -74,10 +88,7 @@ func NewSolver(t *Table, call *Call) *Solver {
 	if C.LN_BLOCK != Block {
 		panic("lanes: blocks of other lengths")
 	}
-	v := chosen
-	if call.Variant != "" {
-		v = &variants[slices.Index(Variants(), call.Variant)]
-	}
+	v := variantOf(call.Variant)
 	s := &Solver{c: new(C.ln_call), kernel: v.kernel, first: call.First, ofBlock: call.OfBlock}
 	if call.Reported {
 		s.kernel = v.values

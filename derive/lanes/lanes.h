@@ -92,6 +92,22 @@ typedef struct {
     double *gradients, *tangents;               // [N,12], [N,10]
 } ln_call;
 
+// ln_samples are estimates of order zero of rows: each has the samples from first_sample on, at other poses of B.
+// Answer r·samples + s is that of sample s of row r.
+typedef struct {
+    int64_t first_sample, samples;
+    uint64_t seed;
+    double epsilon;
+    const uint64_t *number;                               // [rows], in the noise
+    const double *size;                                   // [rows]
+    const double *position, *rotation;                    // [rows,3], [rows,4] of B; quaternions are unit
+    double *noise;                                        // [rows,6,samples], samples rounded up to a multiple of 4
+    double *to_position, *to_rotation;                    // of B, of the answers
+    const double *value, *normal, *witness_a, *witness_b; // the answers
+    const double *at;                                     // [rows,10], those at the poses of the rows
+    double *sums;                                         // [rows,10,6]
+} ln_samples;
+
 // The largest number of points of a smooth hull or revolution that the kernel takes.
 #define LN_POINTS 256
 
@@ -114,5 +130,12 @@ int32_t ln_run_portable(const ln_call *c, int64_t lo, int64_t hi, int32_t *left)
 int32_t ln_run_avx2(const ln_call *c, int64_t lo, int64_t hi, int32_t *left);
 int32_t ln_values_portable(const ln_call *c, int64_t lo, int64_t hi, int32_t *left);
 int32_t ln_values_avx2(const ln_call *c, int64_t lo, int64_t hi, int32_t *left);
+
+// Noise and poses of rows [lo, hi), and their sums.
+typedef void (*ln_sampler)(const ln_samples *e, int64_t lo, int64_t hi);
+void ln_displace_portable(const ln_samples *e, int64_t lo, int64_t hi);
+void ln_displace_avx2(const ln_samples *e, int64_t lo, int64_t hi);
+void ln_add_portable(const ln_samples *e, int64_t lo, int64_t hi);
+void ln_add_avx2(const ln_samples *e, int64_t lo, int64_t hi);
 
 #endif

@@ -24,3 +24,9 @@ func (*Solver) Run(lo, hi int) []int32 { return nil }
 
 // Variants returns none.
 func Variants() []string { return nil }
+
+// Displace returns false.
+func (*Samples) Displace(variant string, lo, hi int) bool { return false }
+
+// Add returns false.
+func (*Samples) Add(variant string, lo, hi int) bool { return false }

@@ -59,16 +59,21 @@ INLINE void sine_cosine(vd v, vd *sine, vd *cosine) {
     *cosine = (vd)((vm)pick(swapped, s, c) ^ (((quarters + 1) << 62) & sign_bits()));
 }
 
+// two_normals makes independent normal numbers of two words.
+INLINE void two_normals(vu a, vu b, vd *first, vd *second) {
+    vd length = root(-2 * logarithm(uniform(a)));
+    sine_cosine(uniform(b), second, first);
+    *first *= length, *second *= length;
+}
+
 // draw makes the first three normal numbers of n counters per lane, whose samples rise by a step.
 APART void draw(v3 *z, int n, counters c, int step, const uint32_t key[2]) {
     for (int i = 0; i < n; i++) {
         vu x[4];
+        vd fourth;
         philox(x, &c, key);
-        vd long0 = root(-2 * logarithm(uniform(x[0]))), long1 = root(-2 * logarithm(uniform(x[2]))), s, t, none;
-        sine_cosine(uniform(x[1]), &s, &t);
-        z[i].x = long0 * t, z[i].y = long0 * s;
-        sine_cosine(uniform(x[3]), &none, &t);
-        z[i].z = long1 * t;
+        two_normals(x[0], x[1], &z[i].x, &z[i].y);
+        two_normals(x[2], x[3], &z[i].z, &fourth);
         c.sample += (uint64_t)step;
     }
 }

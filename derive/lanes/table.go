@@ -153,6 +153,3 @@ func (t *Table) addHull(c *C.ln_shape, k *geom.Convex) {
 		}
 	}
 }
-
-// padded is n rounded up to full vectors.
-func padded(n int) int { return (n + 3) / 4 * 4 }
