@@ -9,6 +9,9 @@ import (
 	"sync/atomic"
 
 	"clearance/batch"
+	"clearance/contact/lanes"
+
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // ManifoldStatus says what is known of the contact points of a pair.
@@ -66,58 +69,104 @@ func BuildManifolds(ctx context.Context, job *batch.Job, workers int, out *Manif
 		len(out.Position) != 3*MaxPoints*n || len(out.Gap) != MaxPoints*n || len(out.ID) != MaxPoints*n:
 		return fmt.Errorf("contact: columns of contact points are not those of %d pairs", n)
 	}
-	features := make([]atomic.Pointer[Features], job.Library.Len())
+	return buildManifolds(ctx, job, workers, defaultSIMD(), out)
+}
+
+// buildManifolds is BuildManifolds by a variant of the kernels.
+func buildManifolds(ctx context.Context, job *batch.Job, workers int, variant string, out *Manifolds) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	spaces := make([]stepWorker, workers)
-	return inParallel(ctx, workers, n, worldChunk, func(k, i int) {
+	used := make([]atomic.Bool, job.Library.Len())
+	err := inParallel(ctx, workers, out.N, rowChunk, func(_, i int) {
 		var row batch.Row
-		job.Input.Row(i, &row)
-		spaces[k].setRow(job, features, &row, i, out)
+		if out.setStatus(job, i, &row); out.Status[i] == ManifoldFound {
+			used[row.ShapeA].Store(true)
+			used[row.ShapeB].Store(true)
+		}
 	})
+	if err != nil {
+		return err
+	}
+	features := make([]*Features, len(used))
+	err = inParallel(ctx, workers, len(used), 1, func(_, i int) {
+		if used[i].Load() {
+			features[i] = NewFeatures(job.Library.Shape(int32(i)))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	builder := newPointBuilder(variant, features)
+	spaces := make([]columnWorker, workers)
+	return inChunks(ctx, workers, out.N, rowChunk, func(k, lo, hi int) { spaces[k].build(job, builder, lo, hi, out) })
 }
 
-// setRow sets row i of out.
-func (s *stepWorker) setRow(job *batch.Job, features []atomic.Pointer[Features], row *batch.Row, i int,
-	out *Manifolds) {
-	lib, r, maxGap := job.Library, job.Results, job.Options.CutOff
-	out.Status[i], out.Count[i], out.Lower[i] = ManifoldNone, 0, math.NaN()
-	normal := out.Normal[3*i : 3*i+3]
-	normal[0], normal[1], normal[2] = math.NaN(), math.NaN(), math.NaN()
+// setStatus reads row i and sets its columns to those of a row without points, and the status to ManifoldFound if it
+// has any.
+func (m *Manifolds) setStatus(job *batch.Job, i int, row *batch.Row) {
+	r := job.Results
+	m.Count[i], m.Lower[i] = 0, math.NaN()
+	putVec(m.Normal[3*i:], r3.Vec{X: math.NaN(), Y: math.NaN(), Z: math.NaN()})
 	distance, gap, status := r.Distance().F64[i], float64(r.Gap()[i]), batch.Status(r.Status()[i])
+	job.Input.Row(i, row)
 	switch {
-	case status == batch.Invalid || lib.CheckRow(i, row) != nil: // which makes unit quaternions
-		out.Status[i] = ManifoldInvalid
-		return
-	case distance-gap > maxGap:
-		return
+	case status == batch.Invalid || job.Library.CheckRow(i, row) != nil: // which makes unit quaternions
+		m.Status[i] = ManifoldInvalid
+	case distance-gap > job.Options.CutOff:
+		m.Status[i] = ManifoldNone
 	case status == batch.Undecided || !(gap < math.Inf(1)):
-		out.Status[i] = ManifoldUndecided
-		return
+		m.Status[i] = ManifoldUndecided
+	default:
+		m.Status[i] = ManifoldFound
 	}
-	of := func(shape int32) *Features {
-		f := features[shape].Load()
-		if f == nil { // several workers may build it, alike
-			f = NewFeatures(lib.Shape(shape))
-			features[shape].Store(f)
+}
+
+// rowChunk is the number of rows that a worker takes at a time.
+const rowChunk = 64
+
+// columnWorker is the memory of a worker.
+type columnWorker struct {
+	stepWorker
+	query  *batch.Pairs // of the rows
+	maxGap []float64
+}
+
+// build sets the points of the rows lo to hi-1 that have any.
+func (s *columnWorker) build(job *batch.Job, builder *pointBuilder, lo, hi int, out *Manifolds) {
+	if s.query == nil {
+		s.query, s.maxGap = batch.NewPairs(rowChunk), make([]float64, rowChunk)
+		for i := range s.maxGap {
+			s.maxGap[i] = job.Options.CutOff
 		}
-		return f
 	}
-	n, a, b := r.Normal().F64, r.WitnessA().F64, r.WitnessB().F64
-	p := Pair{A: of(row.ShapeA), B: of(row.ShapeB), PoseA: row.PoseA, PoseB: row.PoseB,
-		Normal: vecOf(n[3*i:]), Distance: distance, Gap: gap, WitnessA: vecOf(a[3*i:]), WitnessB: vecOf(b[3*i:]),
-		MaxGap: maxGap}
-	m := &s.manifold
-	s.workspace.Build(&p, m)
-	if m.N == 0 {
-		return
+	s.list = s.list[:0]
+	for i := lo; i < hi; i++ {
+		if out.Status[i] != ManifoldFound {
+			continue
+		}
+		var row batch.Row
+		job.Input.Row(i, &row)
+		if job.Library.CheckRow(i, &row) != nil { // not reached: setStatus has checked it
+			continue
+		}
+		s.query.SetRow(i-lo, &row)
+		s.list = append(s.list, int32(i-lo))
 	}
-	out.Status[i], out.Count[i], out.Lower[i] = ManifoldFound, int32(m.N), m.Lower
-	putVec(normal, m.Normal)
-	for k := range m.N {
-		q := MaxPoints*i + k
-		putVec(out.Position[3*q:], m.Points[k].Position)
-		out.Gap[q], out.ID[q] = m.Points[k].Gap, m.Points[k].ID
+	r, q := job.Results, s.query
+	builder.build(&s.stepWorker, &lanes.Rows{ShapeA: q.ShapeA, ShapeB: q.ShapeB, PositionA: q.PositionA,
+		PositionB: q.PositionB, RotationA: q.RotationA, RotationB: q.RotationB, Normal: r.Normal().F64[3*lo:],
+		Distance: r.Distance().F64[lo:], Gap: r.Gap()[lo:], WitnessA: r.WitnessA().F64[3*lo:],
+		WitnessB: r.WitnessB().F64[3*lo:], MaxGap: s.maxGap}, s.list,
+		&lanes.Points{Count: out.Count[lo:], Lower: out.Lower[lo:], Position: out.Position[3*MaxPoints*lo:],
+			Gap: out.Gap[MaxPoints*lo:], ID: out.ID[MaxPoints*lo:]})
+	for i := lo; i < hi; i++ {
+		switch {
+		case out.Status[i] != ManifoldFound:
+		case out.Count[i] == 0:
+			out.Status[i], out.Lower[i] = ManifoldNone, math.NaN()
+		default:
+			copy(out.Normal[3*i:3*i+3], r.Normal().F64[3*i:])
+		}
 	}
 }

@@ -48,6 +48,7 @@ type Features struct {
 	form   form
 
 	half, bottom, top float64 // half length, radii of segments and frusta
+	slant             float64 // length of the side of a frustum
 
 	hull      *hull.Hull
 	face      []face
@@ -84,6 +85,7 @@ func NewFeatures(s geom.Shape) *Features {
 			panic(fmt.Sprintf("contact: no features of the kind %v", core.Kind()))
 		}
 	}
+	f.slant = math.Hypot(f.bottom-f.top, 2*f.half)
 	return f
 }
 
@@ -128,6 +130,14 @@ const (
 	upperRim  = 32
 	rimPoints = 16 // corners of the polygon inscribed into a rim; a multiple of 4
 )
+
+// rim has the cosine and sine of each corner of a rim.
+var rim = func() (at [rimPoints][2]float64) {
+	for i := range at {
+		at[i][1], at[i][0] = math.Sincos(2 * math.Pi * float64(i) / rimPoints)
+	}
+	return at
+}()
 
 // Limits of the choice of a feature.
 const (
@@ -199,13 +209,12 @@ func (p *placed) find(d r3.Vec, out *flat) {
 
 // findFrustum takes a cap or the generator of the side that faces d.
 func (p *placed) findFrustum(d r3.Vec, out *flat) {
-	lateral := math.Hypot(d.X, d.Y)
+	lateral := math.Sqrt(d.X*d.X + d.Y*d.Y)
 	x, y := 1.0, 0.0
 	if lateral >= level {
 		x, y = d.X/lateral, d.Y/lateral
 	}
-	length := math.Hypot(p.bottom-p.top, 2*p.half)
-	side := (2*p.half*lateral + (p.bottom-p.top)*d.Z) / length
+	side := (2*p.half*lateral + (p.bottom-p.top)*d.Z) / p.slant
 	radius, z, first := p.top, p.half, uint32(upperRim)
 	if d.Z < 0 {
 		radius, z, first = p.bottom, -p.half, lowerRim
@@ -219,7 +228,7 @@ func (p *placed) findFrustum(d r3.Vec, out *flat) {
 			if z < 0 { // counter-clockwise as seen from outside
 				i = (rimPoints - k) % rimPoints
 			}
-			sin, cos := math.Sincos(2 * math.Pi * float64(i) / rimPoints)
+			cos, sin := rim[i][0], rim[i][1]
 			v := r3.Vec{X: radius * (x*cos - y*sin), Y: radius * (y*cos + x*sin), Z: z}
 			out.add(p.at(v), first+i, first+k)
 		}
@@ -250,7 +259,7 @@ func (p *placed) findPolytope(d r3.Vec, out *flat) {
 	end, least := int32(-1), mostTilt
 	for _, w := range h.Adj[h.Start[v]:h.Start[v+1]] {
 		along := r3.Sub(h.Vertices[w], h.Vertices[v])
-		if s := math.Abs(r3.Dot(d, along)) / r3.Norm(along); s <= least {
+		if s := math.Abs(r3.Dot(d, along)) / length(along); s <= least {
 			end, least = w, s
 		}
 	}

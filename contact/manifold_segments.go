@@ -22,7 +22,7 @@ func (w *Workspace) crossSegments(size float64) {
 	}
 	// The line along the mean direction, and the ends of both segments on it.
 	dx, dy := ax+bx, ay+by
-	l := math.Hypot(dx, dy)
+	l := math.Sqrt(dx*dx + dy*dy)
 	dx, dy = dx/l, dy/l
 	along := func(v r3.Vec) float64 { return v.X*dx + v.Y*dy }
 	type end struct {
@@ -50,7 +50,7 @@ func (w *Workspace) crossSegments(size float64) {
 	}
 	for _, e := range [2]end{lo, hi} {
 		pa, pb := pointAlong(a, e.at, along), pointAlong(b, e.at, along)
-		if math.Hypot(pb.X-pa.X, pb.Y-pa.Y) <= w.round {
+		if x, y := pb.X-pa.X, pb.Y-pa.Y; math.Sqrt(x*x+y*y) <= w.round {
 			w.add(pa.X, pa.Y, pa.Z, pb.Z, e.id)
 			continue
 		}
@@ -68,7 +68,7 @@ func (w *Workspace) crossSegments(size float64) {
 // direction returns the direction of a projected segment and its length.
 func direction(f *flat) (x, y, length float64) {
 	d := r3.Sub(f.corners[1], f.corners[0])
-	length = math.Hypot(d.X, d.Y)
+	length = math.Sqrt(d.X*d.X + d.Y*d.Y)
 	return d.X / length, d.Y / length, length
 }
 

@@ -90,14 +90,19 @@ func drawPair(t testing.TB, rng *rand.Rand, features []*Features, ws *ref.Worksp
 			}
 		}
 	}
-	a, b := draw(), draw()
+	return drawPairOf(t, rng, draw(), draw(), 0.02*(rng.Float64()-0.5), rng.IntN(2) == 0, ws)
+}
+
+// drawPairOf draws poses of two shapes at a distance, aligned or not.
+func drawPairOf(t testing.TB, rng *rand.Rand, a, b *Features, gap float64, aligned bool, ws *ref.Workspace) (Pair,
+	bool) {
 	if a.form == formPlane && b.form == formPlane {
 		return Pair{}, false
 	}
 	poseA := testkit.Pose(rng, 1)
 	poseB := geom.Pose{Rotation: testkit.Rotation(rng)}
 	direction := testkit.Unit(rng)
-	if rng.IntN(2) == 0 {
+	if aligned {
 		tilt := math.Pow(10, -6+5*rng.Float64())
 		axes := [6]r3.Vec{{X: 1}, {X: -1}, {Y: 1}, {Y: -1}, {Z: 1}, {Z: -1}}
 		turn := geom.Rotate(axes[rng.IntN(6)], math.Pi/2)
@@ -124,7 +129,6 @@ func drawPair(t testing.TB, rng *rand.Rand, features []*Features, ws *ref.Worksp
 	if !ok {
 		return p, false
 	}
-	gap := 0.02 * (rng.Float64() - 0.5)
 	poseB.Position = r3.Add(poseB.Position, r3.Scale(gap-p.Distance, p.Normal))
 	return solvePair(t, a, b, poseA, poseB, 0.01, ws)
 }
@@ -421,16 +425,5 @@ func TestManifoldAllocates(t *testing.T) {
 	}
 	if m.N != 4 {
 		t.Errorf("%d points, want 4", m.N)
-	}
-}
-
-func BenchmarkManifold(b *testing.B) {
-	box := NewFeatures(geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.4}})
-	turned := geom.Translate(0.1, 0.1, 0.8).Compose(geom.Rotate(r3.Vec{Z: 1}, 0.3))
-	p, _ := solvePair(b, box, box, geom.IdentityPose(), turned, 0.01, nil)
-	var w Workspace
-	var m Manifold
-	for b.Loop() {
-		w.Build(&p, &m)
 	}
 }

@@ -18,9 +18,15 @@ type nextState struct {
 	angle, reach       float64 // of the rotation, and how far it moves a point of the body at most
 }
 
-// move audits the solve of a world, if it is open, and finds where it takes the bodies. The world stays open if a pair
-// without contacts may meet on the way.
-func (s *Simulation) move(_ *stepWorker, w int) {
+// move audits the solves of the open worlds and finds where they take the bodies. A world stays open if a pair without
+// contacts may meet on the way.
+func (s *Simulation) move(_ *stepWorker, lo, hi int) {
+	for w := lo; w < hi; w++ {
+		s.moveWorld(w)
+	}
+}
+
+func (s *Simulation) moveWorld(w int) {
 	st := &s.state
 	if !s.open[w] {
 		return

@@ -8,6 +8,7 @@ import (
 	"runtime"
 
 	"clearance/batch"
+	"clearance/contact/lanes"
 	"clearance/geom"
 
 	"gonum.org/v1/gonum/num/quat"
@@ -75,7 +76,7 @@ func (o StepOptions) withDefaults(bodies int) (StepOptions, error) {
 		o.Contacts = 12 * bodies
 	}
 	solve, err := o.Solve.withDefaults()
-	o.Solve.Tolerance, o.Solve.Workers = solve.Tolerance, solve.Workers
+	o.Solve.Tolerance, o.Solve.Workers, o.Solve.SIMD = solve.Tolerance, solve.Workers, solve.SIMD
 	return o, err
 }
 
@@ -143,11 +144,14 @@ type Simulation struct {
 	rows    []worldRow  // pairs of parts that may be in contact, world after world
 	query   batch.Pairs // of rows
 	room    batch.Pairs // the memory of query
-	first   []int32     // [W+1] rows of world w
-	near    []nearPair  // [W, pairs] the near pairs of each world in order, nearN of them
-	nearN   []int32     // [W]
-	open    []bool      // [W] worlds that have no solve yet, or one that has missed a pair
-	spare   []float64   // [W] by how much the motion of a pair without contacts may exceed that by the speeds before
+	maxGap  []float64   // of rows, and of more
+	points  lanes.Points
+	builder *pointBuilder
+	first   []int32    // [W+1] rows of world w
+	near    []nearPair // [W, pairs] the near pairs of each world in order, nearN of them
+	nearN   []int32    // [W]
+	open    []bool     // [W] worlds that have no solve yet, or one that has missed a pair
+	spare   []float64  // [W] by how much the motion of a pair without contacts may exceed that by the speeds before
 	results *batch.Results
 	job     batch.Job
 
@@ -160,8 +164,8 @@ type Simulation struct {
 	impulse []r3.Vec // [W,C] of old, in world axes
 	oldN    []int32  // [W]
 
-	// The passes over the worlds, kept so that a step allocates nothing.
-	passPrepare, passRows, passAssemble, passMove, passFinish func(worker *stepWorker, world int)
+	// The passes over worlds lo to hi-1, kept so that a step allocates nothing.
+	passPrepare, passRows, passAssemble, passMove, passFinish func(worker *stepWorker, lo, hi int)
 
 	workers []stepWorker
 	force   []float64
@@ -176,9 +180,8 @@ type contactID struct {
 // worldRow is a row of the call of the pair solver.
 type worldRow struct {
 	pair   int32
-	maxGap float64
+	points int32   // contacts
 	apart  float64 // lower bound of the distance
-	points int     // contacts
 }
 
 // bodyState is what a step needs of a body, in world axes.
@@ -197,6 +200,7 @@ type bodyState struct {
 type stepWorker struct {
 	workspace Workspace
 	manifold  Manifold
+	list      []int32 // rows whose points are built
 }
 
 // NewSimulation returns a simulation of a scene at a state, whose columns Pose, Velocity, Momentum and Steps are
@@ -230,6 +234,7 @@ func NewSimulation(scene *Scene, state *State, solver PairSolver, o StepOptions)
 			}
 		}
 	}
+	s.builder = newPointBuilder(o.Solve.SIMD, s.features)
 	s.contacts.trusted = true // [Scene.Check] has checked the bodies, prepare their state
 	return s, s.start(state)
 }
@@ -325,16 +330,16 @@ func (s *Simulation) partPose(world int, body, part int32) geom.Pose {
 	return s.scene.Bodies.PartPose(s.scene.Body[body], int(part), pose)
 }
 
-// parallel calls f for every world of the block, on all workers. Worlds are independent of each other.
-func (s *Simulation) parallel(ctx context.Context, f func(worker *stepWorker, world int)) error {
+// parallel calls f for the worlds of the block, some at a time, on all workers. Worlds are independent of each other.
+func (s *Simulation) parallel(ctx context.Context, f func(worker *stepWorker, lo, hi int)) error {
 	n := s.hi - s.lo
 	workers := min(len(s.workers), (n+worldChunk-1)/worldChunk, max(runtime.GOMAXPROCS(0), 1))
 	if workers <= 1 {
-		for w := s.lo; w < s.hi; w++ {
-			if w%worldChunk == 0 && ctx.Err() != nil {
+		for lo := s.lo; lo < s.hi; lo += worldChunk {
+			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			f(&s.workers[0], w)
+			f(&s.workers[0], lo, min(lo+worldChunk, s.hi))
 		}
 		return nil
 	}
@@ -342,7 +347,7 @@ func (s *Simulation) parallel(ctx context.Context, f func(worker *stepWorker, wo
 }
 
 // inParallel is a function of its own: what its closure refers to is on the heap.
-func (s *Simulation) inParallel(ctx context.Context, workers int, f func(worker *stepWorker, world int)) error {
-	lo := s.lo
-	return inParallel(ctx, workers, s.hi-lo, worldChunk, func(k, i int) { f(&s.workers[k], lo+i) })
+func (s *Simulation) inParallel(ctx context.Context, workers int, f func(worker *stepWorker, lo, hi int)) error {
+	first := s.lo
+	return inChunks(ctx, workers, s.hi-first, worldChunk, func(k, lo, hi int) { f(&s.workers[k], first+lo, first+hi) })
 }

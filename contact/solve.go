@@ -55,10 +55,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("contact: SIMD variant %q; there are %v, and %s", o.SIMD, simd, Off)
 	}
 	if o.SIMD == "" {
-		o.SIMD = Off
-		if len(simd) > 0 {
-			o.SIMD = simd[0]
-		}
+		o.SIMD = defaultSIMD()
 	}
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-6
@@ -72,6 +69,14 @@ func (o Options) withDefaults() (Options, error) {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	return o, nil
+}
+
+// defaultSIMD is the best variant of this machine.
+func defaultSIMD() string {
+	if len(simd) == 0 {
+		return Off
+	}
+	return simd[0]
 }
 
 func limit(n, standard int) int {

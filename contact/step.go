@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"clearance/batch"
+	"clearance/contact/lanes"
 	"clearance/geom"
 
 	"gonum.org/v1/gonum/num/quat"
@@ -71,8 +72,14 @@ func (s *Simulation) solve(ctx context.Context) error {
 	return s.parallel(ctx, s.passMove)
 }
 
-// prepare computes the free velocities of a world and finds the pairs whose balls are near.
-func (s *Simulation) prepare(_ *stepWorker, w int) {
+// prepare computes the free velocities of worlds and finds the pairs whose balls are near.
+func (s *Simulation) prepare(_ *stepWorker, lo, hi int) {
+	for w := lo; w < hi; w++ {
+		s.prepareWorld(w)
+	}
+}
+
+func (s *Simulation) prepareWorld(w int) {
 	st, scene := &s.state, s.scene
 	bodies := len(scene.Body)
 	st.Status[w], st.Contacts[w], st.Energy[w] = Advanced, 0, math.NaN()
@@ -110,7 +117,7 @@ func (s *Simulation) prepare(_ *stepWorker, w int) {
 	near := s.near[w*len(s.pairs):]
 	for i := range s.pairs {
 		apart, speed := s.ballsApart(w, &s.pairs[i]), s.speed(w, &s.pairs[i])
-		if apart > s.maxGap(speed, &s.pairs[i]) {
+		if apart > s.gapOf(speed, &s.pairs[i]) {
 			s.spare[w] = min(s.spare[w], apart-dt*speed)
 			continue
 		}
@@ -185,9 +192,9 @@ func (s *Simulation) centers(w int, p *partPair) (ca, cb r3.Vec) {
 	return r3.Add(a.pose.Position, a.matrix.MulVec(p.centerA)), r3.Add(b.pose.Position, b.matrix.MulVec(p.centerB))
 }
 
-// maxGap is the largest gap of a contact of a pair of a relative speed, where no solve has shown that the pair may meet
+// gapOf is the largest gap of a contact of a pair of a relative speed, where no solve has shown that the pair may meet
 // from farther apart, see [Simulation.missed].
-func (s *Simulation) maxGap(speed float64, p *partPair) float64 {
+func (s *Simulation) gapOf(speed float64, p *partPair) float64 {
 	if s.o.MaxGap > 0 {
 		return s.o.MaxGap
 	}
@@ -240,67 +247,93 @@ func (s *Simulation) listRows() {
 
 // grow makes room for n rows.
 func (s *Simulation) grow(n int) {
-	s.rows, s.room = make([]worldRow, n), *batch.PairsIn(nil, n)
+	s.rows, s.room, s.maxGap = make([]worldRow, n), *batch.PairsIn(nil, n), make([]float64, n)
+	s.points = newPoints(n)
 	s.results.Resize(n)
 }
 
-// fillRows lists the near pairs of a world, if it is open.
-func (s *Simulation) fillRows(_ *stepWorker, w int) {
+// fillRows lists the near pairs of the open worlds.
+func (s *Simulation) fillRows(_ *stepWorker, lo, hi int) {
+	for w := lo; w < hi; w++ {
+		s.fillWorld(w)
+	}
+}
+
+func (s *Simulation) fillWorld(w int) {
 	for k, near := range s.near[w*len(s.pairs):][:s.first[w+1]-s.first[w]] {
 		i, p := int(s.first[w])+k, &s.pairs[near.pair]
-		maxGap := math.Inf(1)
+		s.maxGap[i] = math.Inf(1)
 		if !near.meets {
-			maxGap = s.maxGap(s.speed(w, p), p)
+			s.maxGap[i] = s.gapOf(s.speed(w, p), p)
 		}
-		s.rows[i] = worldRow{pair: near.pair, maxGap: maxGap}
+		s.rows[i] = worldRow{pair: near.pair}
 		s.query.SetRow(i, &batch.Row{ShapeA: p.shapeA, ShapeB: p.shapeB, PoseA: s.partPose(w, p.a, p.partA),
 			PoseB: s.partPose(w, p.b, p.partB)})
 	}
 }
 
-// assemble builds the contacts of a world, if it is open, from the answers of its pairs.
-func (s *Simulation) assemble(worker *stepWorker, w int) {
-	if !s.open[w] {
-		return
+// assemble builds the contacts of the open worlds from the answers of their pairs.
+func (s *Simulation) assemble(worker *stepWorker, lo, hi int) {
+	worker.list = worker.list[:0]
+	for w := lo; w < hi; w++ {
+		if s.open[w] {
+			worker.list = s.listNear(w, worker.list)
+		}
 	}
-	st := &s.state
+	r := s.results
+	rows := lanes.Rows{ShapeA: s.query.ShapeA, ShapeB: s.query.ShapeB, PositionA: s.query.PositionA,
+		PositionB: s.query.PositionB, RotationA: s.query.RotationA, RotationB: s.query.RotationB,
+		Normal: r.Normal().F64, Distance: r.Distance().F64, Gap: r.Gap(), WitnessA: r.WitnessA().F64,
+		WitnessB: r.WitnessB().F64, MaxGap: s.maxGap}
+	s.builder.build(worker, &rows, worker.list, &s.points)
+	for w := lo; w < hi; w++ {
+		if s.open[w] && s.state.Status[w] == Advanced {
+			s.addContacts(w)
+		}
+	}
+}
+
+// listNear appends the rows of a world that have contact points to list.
+func (s *Simulation) listNear(w int, list []int32) []int32 {
+	st, before := &s.state, len(list)
 	s.problem.Count[w], st.Contacts[w] = 0, 0
 	if st.Status[w] != Advanced {
-		return
+		return list
 	}
-	for i := int(s.first[w]); i < int(s.first[w+1]); i++ {
-		row := &s.rows[i]
-		distance, gap := s.results.Distance().F64[i], float64(s.results.Gap()[i])
-		n := s.results.Normal().F64
-		maxGap := max(row.maxGap, s.closes(w, row.pair, vecOf(n[3*i:])))
-		if row.apart = distance - gap; row.apart > maxGap {
+	distance, gaps, normal, status := s.results.Distance().F64, s.results.Gap(), s.results.Normal().F64,
+		s.results.Status()
+	for i := s.first[w]; i < s.first[w+1]; i++ {
+		row, gap := &s.rows[i], float64(gaps[i])
+		s.maxGap[i] = max(s.maxGap[i], s.closes(w, row.pair, vecOf(normal[3*i:])))
+		if row.apart = distance[i] - gap; row.apart > s.maxGap[i] {
 			s.leave(w, row)
 			continue
 		}
-		status := batch.Status(s.results.Status()[i])
-		if status == batch.Undecided || status == batch.Invalid || !(gap < math.Inf(1)) {
+		if v := batch.Status(status[i]); v == batch.Undecided || v == batch.Invalid || !(gap < math.Inf(1)) {
 			st.Status[w] = PairUndecided
-			break
+			return list[:before]
 		}
-		p := &s.pairs[row.pair]
-		a, b := s.results.WitnessA().F64, s.results.WitnessB().F64
-		var poses batch.Row
-		s.query.Row(i, &poses)
-		query := Pair{A: s.features[p.shapeA], B: s.features[p.shapeB], PoseA: poses.PoseA, PoseB: poses.PoseB,
-			Normal: vecOf(n[3*i:]), Distance: distance, Gap: gap, WitnessA: vecOf(a[3*i:]), WitnessB: vecOf(b[3*i:]),
-			MaxGap: maxGap}
-		worker.workspace.Build(&query, &worker.manifold)
-		t1, t2 := Tangents(worker.manifold.Normal)
-		frame := [3]r3.Vec{t1, t2, worker.manifold.Normal}
-		if row.points = worker.manifold.N; row.points == 0 {
+		list = append(list, i)
+	}
+	return list
+}
+
+// addContacts adds the contact points of a world to its problem.
+func (s *Simulation) addContacts(w int) {
+	st := &s.state
+	for i := int(s.first[w]); i < int(s.first[w+1]); i++ {
+		row := &s.rows[i]
+		if row.apart > s.maxGap[i] {
+			continue
+		}
+		if row.points = s.points.Count[i]; row.points == 0 {
 			s.leave(w, row)
+			continue
 		}
-		for k := range worker.manifold.N {
-			if st.Contacts[w]++; int(st.Contacts[w]) <= s.o.Contacts {
-				s.addContact(w, row.pair, &frame, &worker.manifold.Points[k])
-			} else {
-				st.Status[w] = TooManyContacts
-			}
+		if st.Contacts[w] += row.points; int(st.Contacts[w]) <= s.o.Contacts {
+			s.addRow(w, i)
+		} else {
+			st.Status[w] = TooManyContacts
 		}
 	}
 	if st.Status[w] != Advanced {
@@ -308,28 +341,31 @@ func (s *Simulation) assemble(worker *stepWorker, w int) {
 	}
 }
 
-// addContact adds a point of a manifold with the frame t1, t2, n to the problem of its world.
-func (s *Simulation) addContact(w int, pair int32, frame *[3]r3.Vec, point *Point) {
-	p, problem := &s.pairs[pair], &s.problem
-	bodies := len(s.scene.Body)
-	c := w*s.o.Contacts + int(problem.Count[w])
-	problem.Count[w]++
-	a, b := &s.bodies[w*bodies+int(p.a)], &s.bodies[w*bodies+int(p.b)]
-	problem.BodyA[c], problem.BodyB[c] = p.a, p.b
-	armA, armB := r3.Sub(point.Position, a.center), r3.Sub(point.Position, b.center)
-	for i, v := range frame {
-		putVec(problem.Frame[9*c+3*i:], v)
+// addRow adds the contact points of row i to the problem of its world.
+func (s *Simulation) addRow(w, i int) {
+	row, problem := &s.rows[i], &s.problem
+	p := &s.pairs[row.pair]
+	a, b := s.bodiesOf(w, p)
+	n := vecOf(s.results.Normal().F64[3*i:])
+	t1, t2 := Tangents(n)
+	first := w*s.o.Contacts + int(problem.Count[w])
+	problem.Count[w] += row.points
+	for k := range int(row.points) {
+		c, q := first+k, MaxPoints*i+k
+		at := vecOf(s.points.Position[3*q:])
+		armA, armB := r3.Sub(at, a.center), r3.Sub(at, b.center)
+		problem.BodyA[c], problem.BodyB[c] = p.a, p.b
+		*(*[9]float64)(problem.Frame[9*c:]) = [9]float64{t1.X, t1.Y, t1.Z, t2.X, t2.Y, t2.Z, n.X, n.Y, n.Z}
+		putVec(problem.ArmA[3*c:], armA)
+		putVec(problem.ArmB[3*c:], armB)
+		problem.Friction[c] = p.friction
+		approach := dotVec(n, r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, armB)),
+			r3.Add(a.velocity, r3.Cross(a.spin, armA))))
+		problem.Target[c] = s.target(s.points.Gap[q], approach, p)
+		s.ids[c], s.at[c] = contactID{row.pair, s.points.ID[q]}, at
+		impulse := s.warm(w, c, p.size)
+		putVec(problem.Warm[3*c:], r3.Vec{X: dotVec(t1, impulse), Y: dotVec(t2, impulse), Z: dotVec(n, impulse)})
 	}
-	putVec(problem.ArmA[3*c:], armA)
-	putVec(problem.ArmB[3*c:], armB)
-	problem.Friction[c] = p.friction
-	approach := dotVec(frame[2], r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, armB)),
-		r3.Add(a.velocity, r3.Cross(a.spin, armA))))
-	problem.Target[c] = s.target(point.Gap, approach, p)
-	s.ids[c], s.at[c] = contactID{pair, point.ID}, point.Position
-	impulse := s.warm(w, c, p.size)
-	putVec(problem.Warm[3*c:], r3.Vec{X: r3.Dot(frame[0], impulse), Y: r3.Dot(frame[1], impulse),
-		Z: r3.Dot(frame[2], impulse)})
 }
 
 func putVec(to []float64, v r3.Vec) { to[0], to[1], to[2] = v.X, v.Y, v.Z }
@@ -370,8 +406,14 @@ func (s *Simulation) warm(w, c int, size float64) (impulse r3.Vec) {
 	return impulse
 }
 
-// finish commits the step of a world.
-func (s *Simulation) finish(_ *stepWorker, w int) {
+// finish commits the step of worlds.
+func (s *Simulation) finish(_ *stepWorker, lo, hi int) {
+	for w := lo; w < hi; w++ {
+		s.finishWorld(w)
+	}
+}
+
+func (s *Simulation) finishWorld(w int) {
 	st := &s.state
 	if st.Status[w] != Advanced && st.Status[w] != Accepted {
 		return

@@ -42,4 +42,75 @@ LANES_NEWTON(lanes_newton_portable);
 
 int64_t lanes_newton_scratch(int32_t bodies, int32_t contacts);
 
+// What the contact points of a shape are made from, see Shape in shapes.go. Its numbers begin at reals and ints of the
+// table: coordinates x, y and z of the vertices, stride numbers each, and normals and slacks of faces, four numbers each;
+// of an ellipsoid the semi-axes. ints is a header of offsets and what they lead to.
+typedef struct {
+    double radius, center, size, half, bottom, top, slant;
+    int64_t reals, ints;
+    int32_t form, support;
+    int32_t vertices, stride;
+} lanes_shape;
+
+enum {
+    LANES_FORM_NONE, // the kernel declines its rows
+    LANES_FORM_POINT,
+    LANES_FORM_SEGMENT,
+    LANES_FORM_FRUSTUM,
+    LANES_FORM_POLYTOPE,
+    LANES_FORM_PLANE
+};
+
+enum {
+    LANES_SUPPORT_ORIGIN,
+    LANES_SUPPORT_SEGMENT,
+    LANES_SUPPORT_CYLINDER,
+    LANES_SUPPORT_CONE,
+    LANES_SUPPORT_FRUSTUM,
+    LANES_SUPPORT_ELLIPSOID,
+    LANES_SUPPORT_POLYTOPE
+};
+
+enum {
+    LANES_FACE_START, // [V+1] of faces
+    LANES_FACES,      // at each vertex
+    LANES_CORNER_START,
+    LANES_CORNERS,
+    LANES_EDGES,
+    LANES_NEIGHBOUR_START,
+    LANES_NEIGHBOURS,
+    LANES_HEADER
+};
+
+typedef struct {
+    const lanes_shape *shape;
+    const double *reals;
+    const int32_t *ints;
+    const double *rim; // [16,2] cosines and sines of the corners of a rim
+} lanes_shapes;
+
+// Columns of answered pairs.
+typedef struct {
+    const int32_t *shape_a, *shape_b;
+    const double *position_a, *position_b, *rotation_a, *rotation_b;
+    const double *normal, *distance;
+    const float *gap;
+    const double *witness_a, *witness_b, *max_gap;
+} lanes_rows;
+
+typedef struct {
+    int32_t *count;
+    double *lower, *position, *gap;
+    uint64_t *id;
+} lanes_points;
+
+// The contact points of n rows, those of list. Rows that the kernel declines are left, first in list; the result is their
+// number.
+#define LANES_MANIFOLD(name) \
+    int32_t name(const lanes_shapes *shapes, const lanes_rows *rows, int32_t *list, int32_t n, const lanes_points *out)
+
+typedef LANES_MANIFOLD((*lanes_manifold_function));
+LANES_MANIFOLD(lanes_manifold_avx2);
+LANES_MANIFOLD(lanes_manifold_portable);
+
 #endif

@@ -1,6 +1,6 @@
-// Package lanes solves contact problems of worlds of rigid bodies in C: by sweeps of projected Gauss-Seidel with a
-// world in each SIMD lane, and by Newton's method, one world at a time. It is the fast half of package contact, which
-// solves what this package leaves.
+// Package lanes is the fast half of package contact, in C. It solves contact problems of worlds of rigid bodies: by
+// sweeps of projected Gauss-Seidel with a world in each SIMD lane, and by Newton's method, one world at a time. And it
+// finds contact points of pairs, row by row. Package contact does what this package leaves.
 //
 // The sweeps of [Sweep] are in float32 and start from relative velocities that are formed in float64. Residuals and
 // all of [Newton] are in float64; residuals are those of the impulses that are written, from these alone. The impulses

@@ -24,6 +24,20 @@ static int32_t call_newton(lanes_newton_function newton, const lanes_options *o,
     return newton(o, count, mass, inertia, velocity, body_a, body_b, arm_a, arm_b, frame, friction, target, impulse,
                   scratch);
 }
+
+static int32_t call_manifold(lanes_manifold_function manifold, const void *shape, const double *reals,
+                             const int32_t *ints, const double *rim, const int32_t *shape_a, const int32_t *shape_b,
+                             const double *position_a, const double *position_b, const double *rotation_a,
+                             const double *rotation_b, const double *normal, const double *distance, const float *gap,
+                             const double *witness_a, const double *witness_b, const double *max_gap, int32_t *list,
+                             int32_t n, int32_t *count, double *lower, double *position, double *out_gap,
+                             uint64_t *id) {
+    lanes_shapes shapes = {shape, reals, ints, rim};
+    lanes_rows rows = {shape_a, shape_b,  position_a, position_b, rotation_a, rotation_b,
+                       normal,  distance, gap,        witness_a,  witness_b,  max_gap};
+    lanes_points out = {count, lower, position, out_gap, id};
+    return manifold(&shapes, &rows, list, n, &out);
+}
 */
 import "C"
 
@@ -35,11 +49,12 @@ type variant struct {
 	supported bool // by this machine
 	sweep     C.lanes_sweep_function
 	newton    C.lanes_newton_function
+	manifold  C.lanes_manifold_function
 }
 
 // portable is the variant of every processor.
 var portable = variant{"portable", true, C.lanes_sweep_function(C.lanes_sweep_portable),
-	C.lanes_newton_function(C.lanes_newton_portable)}
+	C.lanes_newton_function(C.lanes_newton_portable), C.lanes_manifold_function(C.lanes_manifold_portable)}
 
 // Supported returns the variants that this machine can run, best first.
 func Supported() (names []string) {
@@ -118,6 +133,22 @@ func Newton(variant string, p *Problem, world int, o *Options, s *Scratch) (step
 		reals(p.ArmB[3*c:]), reals(p.Frame[9*c:]), reals(p.Friction[c:]), reals(target), reals(p.Impulse[3*c:]),
 		s.aligned))
 }
+
+// Manifold finds the contact points of the rows in list, and returns those that it declines, in the same memory. It
+// allocates nothing.
+func Manifold(variant string, t *Shapes, r *Rows, list []int32, out *Points) (declined []int32) {
+	if len(list) == 0 {
+		return nil
+	}
+	left := C.call_manifold(find(variant).manifold, unsafe.Pointer(&t.shape[0]), reals(t.reals), ints(t.ints),
+		reals(t.rim), ints(r.ShapeA), ints(r.ShapeB), reals(r.PositionA), reals(r.PositionB), reals(r.RotationA),
+		reals(r.RotationB), reals(r.Normal), reals(r.Distance), (*C.float)(&r.Gap[0]), reals(r.WitnessA),
+		reals(r.WitnessB), reals(r.MaxGap), ints(list), C.int32_t(len(list)), ints(out.Count), reals(out.Lower),
+		reals(out.Position), reals(out.Gap), (*C.uint64_t)(&out.ID[0]))
+	return list[:left]
+}
+
+func ints(x []int32) *C.int32_t { return (*C.int32_t)(unsafe.SliceData(x)) }
 
 // reals is NULL for a column that is absent.
 func reals(x []float64) *C.double { return (*C.double)(unsafe.SliceData(x)) }

@@ -13,3 +13,6 @@ func Sweep(string, *Problem, []int32, *Options, *Scratch) uint32 { panic("lanes:
 
 // Newton must not be called.
 func Newton(string, *Problem, int, *Options, *Scratch) int { panic("lanes: none without cgo") }
+
+// Manifold must not be called.
+func Manifold(string, *Shapes, *Rows, []int32, *Points) []int32 { panic("lanes: none without cgo") }

@@ -1,0 +1,4 @@
+//go:build cgo
+
+#define MANIFOLD lanes_manifold_portable
+#include "manifold.h"
