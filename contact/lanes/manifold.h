@@ -228,9 +228,7 @@ static vec support_round(const lanes_shape *s, vec d, int *ok) {
     if (!(square > MIN_SQUARE)) *ok = 0;
     double l = sqrt(square);
     switch (s->support) {
-    case LANES_SUPPORT_CYLINDER:
-        z = copysign(s->half, d.z);
-        break;
+    case LANES_SUPPORT_CYLINDER: z = copysign(s->half, d.z); break;
     case LANES_SUPPORT_CONE:
         if (!(s->bottom * l > 2 * s->half * d.z)) return (vec){0, 0, s->half};
         break;
@@ -266,19 +264,12 @@ INLINE int find(placed *p, vec d, const double *rim, flat *f) {
         point = (vec){x[vertex], x[s->stride + vertex], x[2 * s->stride + vertex]};
         break;
     }
-    case LANES_SUPPORT_SEGMENT:
-        point.z = copysign(s->half, d.z);
-        break;
+    case LANES_SUPPORT_SEGMENT: point.z = copysign(s->half, d.z); break;
     case LANES_SUPPORT_CYLINDER:
     case LANES_SUPPORT_CONE:
-    case LANES_SUPPORT_FRUSTUM:
-        point = support_round(s, d, &ok);
-        break;
-    case LANES_SUPPORT_ELLIPSOID:
-        point = support_ellipsoid(p, d, &ok);
-        break;
-    default:
-        break;
+    case LANES_SUPPORT_FRUSTUM: point = support_round(s, d, &ok); break;
+    case LANES_SUPPORT_ELLIPSOID: point = support_ellipsoid(p, d, &ok); break;
+    default: break;
     }
     p->least = p->rot[6] * point.x + p->rot[7] * point.y + p->rot[8] * point.z + p->origin.z;
     switch (s->form) {
@@ -296,14 +287,9 @@ INLINE int find(placed *p, vec d, const double *rim, flat *f) {
             f->segment = 1;
         }
         break;
-    case LANES_FORM_FRUSTUM:
-        find_frustum(p, d, rim, f);
-        break;
-    case LANES_FORM_POLYTOPE:
-        find_polytope(p, d, vertex, f);
-        break;
-    default:
-        break;
+    case LANES_FORM_FRUSTUM: find_frustum(p, d, rim, f); break;
+    case LANES_FORM_POLYTOPE: find_polytope(p, d, vertex, f); break;
+    default: break;
     }
     return ok;
 }
@@ -369,10 +355,8 @@ INLINE int corners_within(workspace *w, const flat *f, const flat *other, double
         for (int l = 0; l < LANES; l++) {
             if (!(in >> l & 1)) continue;
             int k = i + l;
-            if (of_a)
-                add_candidate(w, f->x[k], f->y[k], f->z[k], at[l], point_id(VERTEX_A, f->vertex[k], 0));
-            else
-                add_candidate(w, f->x[k], f->y[k], at[l], f->z[k], point_id(VERTEX_B, 0, f->vertex[k]));
+            if (of_a) add_candidate(w, f->x[k], f->y[k], f->z[k], at[l], point_id(VERTEX_A, f->vertex[k], 0));
+            else add_candidate(w, f->x[k], f->y[k], at[l], f->z[k], point_id(VERTEX_B, 0, f->vertex[k]));
         }
     }
     return w->n - before;
@@ -402,10 +386,8 @@ static void cross_edges(workspace *w) {
                 uint32_t ea = a->edge[i], eb = b->edge[k];
                 if (a->disc != b->disc) { // a rim is one edge, which another edge enters once and leaves once
                     uint32_t side = leaves[l] ? 1 : 0;
-                    if (a->disc)
-                        ea = (ea & ~(uint32_t)(RIM - 1)) + side;
-                    else
-                        eb = (eb & ~(uint32_t)(RIM - 1)) + side;
+                    if (a->disc) ea = (ea & ~(uint32_t)(RIM - 1)) + side;
+                    else eb = (eb & ~(uint32_t)(RIM - 1)) + side;
                 }
                 double dz = a->z[next] - a->z[i], ez = b->z[after] - b->z[k];
                 add_candidate(w, a->x[i] + tl * a->ex[i], a->y[i] + tl * a->ey[i], a->z[i] + tl * dz, b->z[k] + ul * ez,
@@ -490,10 +472,8 @@ INLINE void cross(workspace *w, double size) {
     if (!a->plane && !b->segment) in_a = corners_within(w, a, b, -1, 1);
     if (!b->plane && !a->segment) in_b = corners_within(w, b, a, 1, 0);
     if (!a->plane && !b->plane && (b->segment || in_a < a->n) && (a->segment || in_b < b->n)) cross_edges(w);
-    if (a->disc && in_a == RIM && in_a == w->n)
-        thin(w, 31);
-    else if (b->disc && in_b == RIM && in_b == w->n)
-        thin(w, 0);
+    if (a->disc && in_a == RIM && in_a == w->n) thin(w, 31);
+    else if (b->disc && in_b == RIM && in_b == w->n) thin(w, 0);
 }
 
 INLINE double gap_of(const candidate *c) { return c->b - c->a; }
