@@ -15,9 +15,11 @@ func (s *Simulation) pointVelocity(w int, body int32, arm []float64) r3.Vec {
 	return r3.Vec{X: v[0] + v[4]*r[2] - v[5]*r[1], Y: v[1] + v[5]*r[0] - v[3]*r[2], Z: v[2] + v[3]*r[1] - v[4]*r[0]}
 }
 
-// energy returns the error of the energy identity of a world, and the error that its residuals and rounding allow.
-func (s *Simulation) energy(w int) (defect, allowed float64) {
+// audit sets the error of the energy identity of a world and the error that its residuals and rounding allow, and the
+// impulses in world axes.
+func (s *Simulation) audit(w int) {
 	p, bodies := &s.problem, len(s.scene.Body)
+	impulse := s.impulse[3*s.contactsOf(w, 1-s.side[w]):]
 	size := 0.0 // sum of the magnitudes of all terms
 	add := func(sum *float64, x float64) {
 		*sum += x
@@ -30,7 +32,7 @@ func (s *Simulation) energy(w int) (defect, allowed float64) {
 		}
 		k := w*bodies + b
 		v, f := s.solution.Velocity[6*k:6*k+6], p.Velocity[6*k:6*k+6]
-		i := &s.bodies[k].inertia
+		i := (*sym3)(p.Inertia[6*k:])
 		linear, angular := vecOf(v), vecOf(v[3:])
 		add(&left, p.Mass[k]*r3.Dot(linear, r3.Sub(linear, vecOf(f))))
 		add(&left, r3.Dot(angular, i.mul(r3.Sub(angular, vecOf(f[3:])))))
@@ -44,6 +46,7 @@ func (s *Simulation) energy(w int) (defect, allowed float64) {
 		l := vecOf(s.solution.Impulse[3*c:])
 		largest = max(largest, math.Abs(l.X), math.Abs(l.Y), math.Abs(l.Z))
 		world := addScaled(addScaled(r3.Scale(l.X, q[0]), l.Y, q[1]), l.Z, q[2])
+		putVec(impulse[3*i:], world)
 		ofA, ofB := s.pointVelocity(w, p.BodyA[c], p.ArmA[3*c:]), s.pointVelocity(w, p.BodyB[c], p.ArmB[3*c:])
 		if !s.scene.movable(p.BodyA[c]) { // its work on the other body
 			add(&left, -dotVec(world, ofA))
@@ -58,5 +61,6 @@ func (s *Simulation) energy(w int) (defect, allowed float64) {
 		}
 	}
 	const rounding = 1e-12 // of sums of some hundred products
-	return left - right, float64(contacts)*s.o.Solve.Tolerance*largest + rounding*size
+	s.state.Energy[w] = left - right
+	s.allowed[w] = float64(contacts)*s.o.Solve.Tolerance*largest + rounding*size
 }

@@ -5,6 +5,7 @@ package contact
 import (
 	"math"
 
+	"clearance/contact/lanes"
 	"clearance/geom"
 
 	"gonum.org/v1/gonum/num/quat"
@@ -20,49 +21,67 @@ type nextState struct {
 
 // move audits the solves of the open worlds and finds where they take the bodies. A world stays open if a pair without
 // contacts may meet on the way.
-func (s *Simulation) move(_ *stepWorker, lo, hi int) {
+func (s *Simulation) move(worker *stepWorker, lo, hi int) {
+	worker.list = worker.list[:0]
 	for w := lo; w < hi; w++ {
-		s.moveWorld(w)
+		if s.open[w] {
+			s.open[w] = false
+			if s.state.Status[w] == Advanced {
+				worker.list = append(worker.list, int32(w))
+			}
+		}
+	}
+	if s.variant != Off {
+		lanes.Move(s.variant, &s.kernel, &s.columns, worker.list)
+	} else {
+		for _, w := range worker.list {
+			s.audit(int(w))
+			s.advanceWorld(int(w))
+		}
+	}
+	for _, w := range worker.list {
+		s.decide(int(w))
 	}
 }
 
-func (s *Simulation) moveWorld(w int) {
+// decide sets the status of a world by the audit of its solve.
+func (s *Simulation) decide(w int) {
 	st := &s.state
-	if !s.open[w] {
-		return
-	}
-	s.open[w] = false
-	if st.Status[w] != Advanced {
-		return
-	}
-	energy, allowed := s.energy(w)
-	st.Energy[w] = energy
 	switch {
 	case s.solution.Status[w] == Invalid:
 		st.Status[w] = StepInvalid
 		return
-	case s.solution.Status[w] != Solved || !(math.Abs(energy) <= allowed):
+	case s.solution.Status[w] != Solved || !(math.Abs(st.Energy[w]) <= s.allowed[w]):
 		if !s.o.Accept {
 			st.Status[w] = SolveUndecided
 			return
 		}
 		st.Status[w] = Accepted
 	}
+	if s.change[w] < 0 {
+		st.Status[w] = StepInvalid
+		return
+	}
+	if !(2*s.o.TimeStep*s.change[w] <= s.spare[w]) && s.missed(w) {
+		st.Status[w], s.open[w] = Advanced, true
+		s.remember(w)
+	}
+}
+
+// advanceWorld finds where the velocities of the solve take the bodies of a world.
+func (s *Simulation) advanceWorld(w int) {
 	change := 0.0 // of the relative speed of points of two bodies
 	for b := range s.scene.Body {
 		k := w*len(s.scene.Body) + b
 		if !s.validAfter(k) {
-			st.Status[w] = StepInvalid
+			s.change[w] = -1
 			return
 		}
 		s.advance(k, b)
 		body := &s.bodies[k]
 		change = max(change, length(r3.Sub(body.next.velocity, body.velocity))+body.next.reach/s.o.TimeStep-body.rim)
 	}
-	if !(2*s.o.TimeStep*change <= s.spare[w]) && s.missed(w) {
-		st.Status[w], s.open[w] = Advanced, true
-		s.remember(w)
-	}
+	s.change[w] = change
 }
 
 // validAfter reports whether the state of a body after the step is finite.
@@ -86,10 +105,9 @@ func (s *Simulation) advance(k, b int) {
 	}
 	rotation := body.pose.Rotation
 	if movable {
-		next.momentum = body.inertia.mul(spin)
-		middle := quat.Mul(exponential(r3.Scale(0.5*dt, spin)), rotation)
-		inverse := s.inverseAt(b, middle)
-		spin = inverse.mul(next.momentum)
+		next.momentum = (*sym3)(s.problem.Inertia[6*k:]).mul(spin)
+		middle := geom.Pose{Rotation: quat.Mul(exponential(r3.Scale(0.5*dt, spin)), rotation)}.Matrix()
+		spin = s.spinOf(b, &middle, next.momentum)
 	}
 	if spin != (r3.Vec{}) {
 		next.angle = dt * length(spin)
@@ -111,8 +129,8 @@ func exponential(v r3.Vec) quat.Number {
 	square := 0.25 * dotVec(v, v) // of the half angle
 	var sinc, cos float64
 	if square < 1e-3 { // the next terms are below 1e-21
-		sinc = 1 - square/6*(1-square/20*(1-square/42*(1-square/72)))
-		cos = 1 - square/2*(1-square/12*(1-square/30*(1-square/56)))
+		sinc = 1 - square*(1./6)*(1-square*(1./20)*(1-square*(1./42)*(1-square*(1./72))))
+		cos = 1 - square*(1./2)*(1-square*(1./12)*(1-square*(1./30)*(1-square*(1./56))))
 	} else {
 		half := math.Sqrt(square)
 		sinc, cos = math.Sin(half)/half, math.Cos(half)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"unsafe"
 
 	"clearance/batch"
 	"clearance/contact/lanes"
@@ -155,14 +156,22 @@ type Simulation struct {
 	results *batch.Results
 	job     batch.Job
 
-	arm     []float64   // [B] distance of the center of mass from the farthest point of a body
-	bodies  []bodyState // [W,B]
-	ids     []contactID // [W,C] of the contacts of this step
-	old     []contactID // of the last solve that advanced the world, or that has missed a pair
-	oldAt   []r3.Vec    // [W,C] positions
-	at      []r3.Vec
-	impulse []r3.Vec // [W,C] of old, in world axes
-	oldN    []int32  // [W]
+	arm    []float64   // [B] distance of the center of mass from the farthest point of a body
+	bodies []bodyState // [W,B]
+
+	// Contacts of the last solve that advanced the world, or that has missed a pair, and those of this step. Each world
+	// has two sides; side is that of the last solve.
+	side    []uint8     // [W]
+	ids     []contactID // [W,2,C]
+	at      []float64   // [W,2,C,3] positions
+	impulse []float64   // [W,2,C,3] in world axes
+	oldN    []int32     // [W] contacts of the last solve
+
+	variant string // of the kernels of package lanes, or Off
+	kernel  lanes.Scene
+	columns lanes.Columns
+	allowed []float64     // [W] error of the energy identity that residuals and rounding allow
+	change  []float64     // [W] of the relative speed of points of two bodies at most; -1: a state is not finite
 
 	// The passes over worlds lo to hi-1, kept so that a step allocates nothing.
 	passPrepare, passRows, passAssemble, passMove, passFinish func(worker *stepWorker, lo, hi int)
@@ -184,13 +193,11 @@ type worldRow struct {
 	apart  float64 // lower bound of the distance
 }
 
-// bodyState is what a step needs of a body, in world axes.
+// bodyState is what a step needs of a body, in world axes. Package lanes knows the order of its fields.
 type bodyState struct {
 	pose     geom.Pose
 	matrix   geom.Mat3 // of the rotation
 	center   r3.Vec    // of mass
-	inertia  sym3
-	inverse  sym3
 	velocity r3.Vec
 	spin     r3.Vec  // angular velocity
 	rim      float64 // twice the speed of the rotation at the farthest point
@@ -200,7 +207,7 @@ type bodyState struct {
 type stepWorker struct {
 	workspace Workspace
 	manifold  Manifold
-	list      []int32 // rows whose points are built
+	list      []int32 // of rows or worlds
 }
 
 // NewSimulation returns a simulation of a scene at a state, whose columns Pose, Velocity, Momentum and Steps are
@@ -272,20 +279,57 @@ func (s *Simulation) start(from *State) error {
 	c := s.o.Contacts
 	s.problem.Target, s.problem.Warm = []float64{}, []float64{}
 	s.problem.Resize(w, b, c)
+	for k := range s.problem.Mass {
+		s.problem.Mass[k] = s.scene.Mass[k%b]
+	}
 	s.bodies = make([]bodyState, w*b)
 	s.near, s.nearN, s.first = make([]nearPair, w*len(s.pairs)), make([]int32, w), make([]int32, w+1)
 	s.open, s.spare, s.contacts.only = make([]bool, w), make([]float64, w), make([]int32, 0, w)
-	s.ids, s.old = make([]contactID, w*c), make([]contactID, w*c)
-	s.at, s.oldAt, s.impulse = make([]r3.Vec, w*c), make([]r3.Vec, w*c), make([]r3.Vec, w*c)
-	s.oldN = make([]int32, w)
+	s.side, s.oldN, s.ids = make([]uint8, w), make([]int32, w), make([]contactID, 2*w*c)
+	s.at, s.impulse = make([]float64, 6*w*c), make([]float64, 6*w*c)
+	s.allowed, s.change = make([]float64, w), make([]float64, w)
 	options := batch.Options{Precision: batch.Double, Columns: manifoldColumns}
 	s.results = batch.NewResults(0, &options)
 	s.job = batch.Job{Library: s.scene.Bodies.Library(), Input: &s.query, Options: options}
 	s.workers = make([]stepWorker, max(s.o.Solve.Workers, 1))
 	s.passPrepare, s.passRows, s.passAssemble = s.prepare, s.fillRows, s.assemble
 	s.passMove, s.passFinish = s.move, s.finish
+	s.startKernels()
 	return nil
 }
+
+// startKernels sets the columns of package lanes.
+func (s *Simulation) startKernels() {
+	bodies, o := len(s.scene.Body), &s.o
+	if s.variant = o.Solve.SIMD; bodies == 0 {
+		s.variant = Off
+	}
+	s.kernel = lanes.Scene{Bodies: int32(bodies), Contacts: int32(o.Contacts), TimeStep: o.TimeStep,
+		MostLength: batch.MaxLength, Tolerance: o.Solve.Tolerance, Gravity: array(o.Gravity)}
+	if o.Solve.Model == CCP {
+		s.kernel.Convex = 1
+	}
+	p := &s.problem
+	s.columns = lanes.Columns{Fixed: make([]lanes.Fixed, bodies), Pose: s.state.Pose, Velocity: s.state.Velocity,
+		Momentum: s.state.Momentum, State: unsafe.Pointer(unsafe.SliceData(s.bodies)), Inertia: p.Inertia,
+		Free: p.Velocity, Count: p.Count, BodyA: p.BodyA, BodyB: p.BodyB, ArmA: p.ArmA, ArmB: p.ArmB, Frame: p.Frame,
+		Friction: p.Friction, Target: p.Target, Sides: s.side, WorldImpulse: s.impulse, Energy: s.state.Energy,
+		Allowed: s.allowed, Change: s.change}
+	for b := range bodies {
+		f := &s.columns.Fixed[b]
+		f.Mass, f.Center, f.Arm = s.scene.Mass[b], array(s.scene.center(b)), s.arm[b]
+		f.Radius = s.scene.Bodies.Bounds(s.scene.Body[b]).Radius
+		if s.scene.movable(int32(b)) {
+			f.Inertia, f.Inverse = [6]float64(s.scene.Inertia[6*b:6*b+6]), s.inverse[b]
+		}
+	}
+}
+
+// A bodyState is what package lanes takes it for.
+var _ [unsafe.Sizeof(bodyState{})]byte = [lanes.BodyBytes]byte{}
+
+// contactsOf is the first contact of a side of a world.
+func (s *Simulation) contactsOf(w int, side uint8) int { return (2*w + int(side)) * s.o.Contacts }
 
 // State returns the state, which is valid until the next step and must not be changed.
 func (s *Simulation) State() *State { return &s.state }
@@ -304,8 +348,8 @@ func (s *Simulation) Spin(world, body int) r3.Vec {
 	if !s.scene.movable(int32(body)) {
 		return l
 	}
-	inverse := s.inverseAt(body, quaternion(s.state.Pose[7*k+3:]))
-	return inverse.mul(l)
+	m := geom.Pose{Rotation: quaternion(s.state.Pose[7*k+3:])}.Matrix()
+	return s.spinOf(body, &m, l)
 }
 
 func quaternion(q []float64) quat.Number {

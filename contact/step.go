@@ -9,7 +9,6 @@ import (
 	"clearance/contact/lanes"
 	"clearance/geom"
 
-	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -28,7 +27,7 @@ func (s *Simulation) Step(ctx context.Context, force []float64) (err error) {
 		return fmt.Errorf("contact: column force has %d values; %d worlds of %d bodies take %d", len(force), st.Worlds,
 			len(s.scene.Body), 6*n)
 	}
-	s.force = force
+	s.force, s.columns.Force = force, force
 	block := stepBlock * len(s.workers)
 	for lo := 0; lo < st.Worlds; lo += block {
 		s.lo, s.hi = lo, min(lo+block, st.Worlds)
@@ -69,20 +68,33 @@ func (s *Simulation) solve(ctx context.Context) error {
 	if err := s.contacts.Solve(ctx, &s.problem, s.o.Solve, &s.solution); err != nil {
 		return err
 	}
+	s.columns.Solved, s.columns.Impulse = s.solution.Velocity, s.solution.Impulse
 	return s.parallel(ctx, s.passMove)
 }
 
 // prepare computes the free velocities of worlds and finds the pairs whose balls are near.
-func (s *Simulation) prepare(_ *stepWorker, lo, hi int) {
+func (s *Simulation) prepare(worker *stepWorker, lo, hi int) {
+	worker.list = worker.list[:0]
 	for w := lo; w < hi; w++ {
-		s.prepareWorld(w)
+		s.state.Status[w], s.state.Contacts[w], s.state.Energy[w] = Advanced, 0, math.NaN()
+		worker.list = append(worker.list, int32(w))
+	}
+	left := worker.list
+	if s.variant != Off {
+		left = lanes.Prepare(s.variant, &s.kernel, &s.columns, left)
+	}
+	for _, w := range left {
+		s.setFree(int(w))
+	}
+	for w := lo; w < hi; w++ {
+		s.findNear(w)
 	}
 }
 
-func (s *Simulation) prepareWorld(w int) {
+// setFree reads the state of the bodies of a world and computes their velocities without contacts.
+func (s *Simulation) setFree(w int) {
 	st, scene := &s.state, s.scene
 	bodies := len(scene.Body)
-	st.Status[w], st.Contacts[w], st.Energy[w] = Advanced, 0, math.NaN()
 	dt := s.o.TimeStep
 	for b := range bodies {
 		k := w*bodies + b
@@ -92,16 +104,15 @@ func (s *Simulation) prepareWorld(w int) {
 		body := &s.bodies[k]
 		free := twist{body.velocity, body.spin}
 		p := &s.problem
-		p.Mass[k] = scene.Mass[b]
 		if scene.movable(int32(b)) {
-			copy(p.Inertia[6*k:6*k+6], body.inertia[:])
+			*(*sym3)(p.Inertia[6*k:]) = rotated(&body.matrix, ptr(sym3(scene.Inertia[6*b:6*b+6])))
 			l := vecOf(st.Momentum[3*k:])
 			free.lin = addScaled(free.lin, dt, s.o.Gravity)
 			if s.force != nil {
 				free.lin = addScaled(free.lin, dt/scene.Mass[b], vecOf(s.force[6*k:]))
 				l = addScaled(l, dt, vecOf(s.force[6*k+3:]))
 			}
-			free.ang = body.inverse.mul(l)
+			free.ang = s.spinOf(b, &body.matrix, l)
 		}
 		v := p.Velocity[6*k : 6*k+6]
 		v[0], v[1], v[2] = free.lin.X, free.lin.Y, free.lin.Z
@@ -110,15 +121,19 @@ func (s *Simulation) prepareWorld(w int) {
 			st.Status[w] = StepInvalid
 		}
 	}
+}
+
+// findNear finds the pairs of a world whose balls are near.
+func (s *Simulation) findNear(w int) {
 	s.nearN[w], s.spare[w], s.open[w] = 0, math.Inf(1), true
-	if st.Status[w] != Advanced {
+	if s.state.Status[w] != Advanced {
 		return
 	}
 	near := s.near[w*len(s.pairs):]
 	for i := range s.pairs {
 		apart, speed := s.ballsApart(w, &s.pairs[i]), s.speed(w, &s.pairs[i])
 		if apart > s.gapOf(speed, &s.pairs[i]) {
-			s.spare[w] = min(s.spare[w], apart-dt*speed)
+			s.spare[w] = min(s.spare[w], apart-s.o.TimeStep*speed)
 			continue
 		}
 		near[s.nearN[w]] = nearPair{pair: int32(i)}
@@ -144,9 +159,7 @@ func (s *Simulation) place(k, b int) bool {
 	body.center = r3.Add(pose.Position, body.matrix.MulVec(s.scene.center(b)))
 	body.spin = vecOf(st.Momentum[3*k:])
 	if s.scene.movable(int32(b)) {
-		local := sym3(s.scene.Inertia[6*b : 6*b+6])
-		body.inertia, body.inverse = rotated(&body.matrix, &local), rotated(&body.matrix, &s.inverse[b])
-		body.spin = body.inverse.mul(body.spin)
+		body.spin = s.spinOf(b, &body.matrix, body.spin)
 	}
 	if r := s.scene.Bodies.Bounds(s.scene.Body[b]).Radius; !math.IsInf(r, 1) {
 		body.rim = 2 * r * length(body.spin)
@@ -154,10 +167,9 @@ func (s *Simulation) place(k, b int) bool {
 	return true
 }
 
-// inverseAt returns the inverse of the inertia of a body at a rotation, in world axes.
-func (s *Simulation) inverseAt(b int, q quat.Number) sym3 {
-	m := geom.Pose{Rotation: q}.Matrix()
-	return rotated(&m, &s.inverse[b])
+// spinOf is the angular velocity of a movable body of a rotation and an angular momentum, in world axes.
+func (s *Simulation) spinOf(b int, m *geom.Mat3, momentum r3.Vec) r3.Vec {
+	return m.MulVec(s.inverse[b].mul(m.MulVecT(momentum)))
 }
 
 func ptr[T any](x T) *T { return &x }
@@ -348,10 +360,11 @@ func (s *Simulation) addRow(w, i int) {
 	a, b := s.bodiesOf(w, p)
 	n := vecOf(s.results.Normal().F64[3*i:])
 	t1, t2 := Tangents(n)
-	first := w*s.o.Contacts + int(problem.Count[w])
+	first, count := w*s.o.Contacts, int(problem.Count[w])
+	mine, old := s.contactsOf(w, 1-s.side[w]), s.contactsOf(w, s.side[w])
 	problem.Count[w] += row.points
 	for k := range int(row.points) {
-		c, q := first+k, MaxPoints*i+k
+		c, q := first+count+k, MaxPoints*i+k
 		at := vecOf(s.points.Position[3*q:])
 		armA, armB := r3.Sub(at, a.center), r3.Sub(at, b.center)
 		problem.BodyA[c], problem.BodyB[c] = p.a, p.b
@@ -362,8 +375,10 @@ func (s *Simulation) addRow(w, i int) {
 		approach := dotVec(n, r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, armB)),
 			r3.Add(a.velocity, r3.Cross(a.spin, armA))))
 		problem.Target[c] = s.target(s.points.Gap[q], approach, p)
-		s.ids[c], s.at[c] = contactID{row.pair, s.points.ID[q]}, at
-		impulse := s.warm(w, c, p.size)
+		m := mine + count + k
+		s.ids[m] = contactID{row.pair, s.points.ID[q]}
+		putVec(s.at[3*m:], at)
+		impulse := s.warm(old, int(s.oldN[w]), count+k, m, p.size)
 		putVec(problem.Warm[3*c:], r3.Vec{X: dotVec(t1, impulse), Y: dotVec(t2, impulse), Z: dotVec(n, impulse)})
 	}
 }
@@ -384,23 +399,23 @@ func (s *Simulation) target(gap, approach float64, p *partPair) float64 {
 	return min(s.o.Correction*max(0, -gap-slopOfSize*p.size)/dt, s.o.RecoverySpeed)
 }
 
-// warm is the impulse in world axes of the contact of the last solve that has the features of contact c, else of the
-// nearest one of the same pair within a fiftieth of its size; zero if there is none.
-func (s *Simulation) warm(w, c int, size float64) (impulse r3.Vec) {
-	first := w * s.o.Contacts
-	if c < first+int(s.oldN[w]) && s.old[c] == s.ids[c] { // mostly the contacts are those of the last solve
-		return s.impulse[c]
+// warm is the impulse in world axes of that of the n contacts of the last solve, from old on, that has the features of
+// contact m, the i-th of its world, else of the nearest one of the same pair within a fiftieth of its size; zero if there
+// is none.
+func (s *Simulation) warm(old, n, i, m int, size float64) (impulse r3.Vec) {
+	if i < n && s.ids[old+i] == s.ids[m] { // mostly the contacts are those of the last solve
+		return vecOf(s.impulse[3*(old+i):])
 	}
 	nearest := 0.02 * size
-	for i := first; i < first+int(s.oldN[w]); i++ {
-		if s.old[i].pair != s.ids[c].pair {
+	for k := old; k < old+n; k++ {
+		if s.ids[k].pair != s.ids[m].pair {
 			continue
 		}
-		if s.old[i].id == s.ids[c].id {
-			return s.impulse[i]
+		if s.ids[k].id == s.ids[m].id {
+			return vecOf(s.impulse[3*k:])
 		}
-		if d := length(r3.Sub(s.oldAt[i], s.at[c])); d < nearest {
-			nearest, impulse = d, s.impulse[i]
+		if d := length(r3.Sub(vecOf(s.at[3*k:]), vecOf(s.at[3*m:]))); d < nearest {
+			nearest, impulse = d, vecOf(s.impulse[3*k:])
 		}
 	}
 	return impulse
@@ -431,13 +446,4 @@ func (s *Simulation) finishWorld(w int) {
 }
 
 // remember keeps the contacts and impulses of a solve, from which the next one starts.
-func (s *Simulation) remember(w int) {
-	first := w * s.o.Contacts
-	s.oldN[w] = s.problem.Count[w]
-	for c := first; c < first+int(s.oldN[w]); c++ {
-		q := frameRows(s.problem.Frame[9*c:])
-		l := vecOf(s.solution.Impulse[3*c:])
-		s.impulse[c] = addScaled(addScaled(r3.Scale(l.X, q[0]), l.Y, q[1]), l.Z, q[2])
-		s.old[c], s.oldAt[c] = s.ids[c], s.at[c]
-	}
-}
+func (s *Simulation) remember(w int) { s.side[w], s.oldN[w] = 1-s.side[w], s.problem.Count[w] }

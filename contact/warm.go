@@ -15,14 +15,16 @@ type Warm struct {
 
 // Warm returns a copy.
 func (s *Simulation) Warm() *Warm {
-	n := len(s.old)
+	n := len(s.ids) / 2
 	m := &Warm{Count: append([]int32{}, s.oldN...), Pair: make([]int32, n), ID: make([]uint64, n),
 		Position: make([]float64, 3*n), Impulse: make([]float64, 3*n)}
 	for w, count := range s.oldN {
-		for c := w * s.o.Contacts; c < w*s.o.Contacts+int(count); c++ {
-			m.Pair[c], m.ID[c] = s.old[c].pair, s.old[c].id
-			putVec(m.Position[3*c:], s.oldAt[c])
-			putVec(m.Impulse[3*c:], s.impulse[c])
+		old := s.contactsOf(w, s.side[w])
+		for i := range int(count) {
+			c := w*s.o.Contacts + i
+			m.Pair[c], m.ID[c] = s.ids[old+i].pair, s.ids[old+i].id
+			copy(m.Position[3*c:3*c+3], s.at[3*(old+i):])
+			copy(m.Impulse[3*c:3*c+3], s.impulse[3*(old+i):])
 		}
 	}
 	return m
@@ -31,7 +33,7 @@ func (s *Simulation) Warm() *Warm {
 // Resume sets what [Simulation.Warm] returned of a simulation of the same scene, worlds and options. With the state of
 // that simulation, given to [NewSimulation], the next steps have the same bits.
 func (s *Simulation) Resume(m *Warm) error {
-	n := len(s.old)
+	n := len(s.ids) / 2
 	if len(m.Count) != len(s.oldN) || len(m.Pair) != n || len(m.ID) != n || len(m.Position) != 3*n ||
 		len(m.Impulse) != 3*n {
 		return fmt.Errorf("contact: contacts to resume from are not those of %d worlds of %d contacts", len(s.oldN),
@@ -49,9 +51,13 @@ func (s *Simulation) Resume(m *Warm) error {
 		}
 	}
 	copy(s.oldN, m.Count)
-	for c := range n {
-		s.old[c] = contactID{m.Pair[c], m.ID[c]}
-		s.oldAt[c], s.impulse[c] = vecOf(m.Position[3*c:]), vecOf(m.Impulse[3*c:])
+	for w := range m.Count {
+		old, first := s.contactsOf(w, s.side[w]), w*s.o.Contacts
+		for i := range s.o.Contacts {
+			s.ids[old+i] = contactID{m.Pair[first+i], m.ID[first+i]}
+		}
+		copy(s.at[3*old:3*(old+s.o.Contacts)], m.Position[3*first:])
+		copy(s.impulse[3*old:3*(old+s.o.Contacts)], m.Impulse[3*first:])
 	}
 	return nil
 }

@@ -113,4 +113,51 @@ typedef LANES_MANIFOLD((*lanes_manifold_function));
 LANES_MANIFOLD(lanes_manifold_avx2);
 LANES_MANIFOLD(lanes_manifold_portable);
 
+// What all worlds of a simulation have in common, see Scene in bodies.go.
+typedef struct {
+    int32_t bodies, contacts, convex, unused;
+    double time_step, most_length, tolerance, gravity[3];
+} lanes_scene;
+
+// What does not change of a body. The mass is infinite of one that does not move; the matrices are in its axes.
+typedef struct {
+    double mass, inertia[6], inverse[6], center[3], radius, arm;
+} lanes_fixed;
+
+// contact.bodyState
+typedef struct {
+    double position[3], rotation[4], matrix[9], center[3], velocity[3], spin[3], rim;
+    double next_position[3], next_rotation[4], next_velocity[3], next_momentum[3], angle, reach;
+} lanes_body;
+
+// Columns of contacts of worlds.
+typedef struct {
+    const int32_t *count, *body_a, *body_b;
+    const double *arm_a, *arm_b, *frame, *friction, *target, *impulse;
+} lanes_contacts;
+
+// The state of bodies, their inertia in world axes and their velocities without contacts, of the worlds of list. force
+// may be NULL. Worlds with a body whose state is invalid, or whose quaternion is not of unit length, are left, first in
+// list; the result is their number.
+#define LANES_PREPARE(name)                                                                                    \
+    int32_t name(const lanes_scene *s, const lanes_fixed *fixed, int32_t *list, int32_t n, const double *pose, \
+                 const double *velocities, const double *momenta, const double *force, lanes_body *bodies,     \
+                 double *inertias, double *free_velocities)
+
+typedef LANES_PREPARE((*lanes_prepare_function));
+LANES_PREPARE(lanes_prepare_avx2);
+LANES_PREPARE(lanes_prepare_portable);
+
+// The audit of the energy and the states after the step, of the worlds of list. world_impulse [W,2,C,3] has two sides;
+// the one that sides says is not in use is written. change is -1 where a state is not finite.
+#define LANES_MOVE(name)                                                                                          \
+    void name(const lanes_scene *s, const lanes_fixed *fixed, const int32_t *list, int32_t n, const double *pose, \
+              const double *momenta, const double *inertias, const double *free_velocities, const double *solved, \
+              const lanes_contacts *c, lanes_body *bodies, const uint8_t *sides, double *world_impulse,           \
+              double *energy, double *allowed, double *change)
+
+typedef LANES_MOVE((*lanes_move_function));
+LANES_MOVE(lanes_move_avx2);
+LANES_MOVE(lanes_move_portable);
+
 #endif

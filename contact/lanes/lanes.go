@@ -25,7 +25,7 @@ static int32_t call_newton(lanes_newton_function newton, const lanes_options *o,
                   scratch);
 }
 
-static int32_t call_manifold(lanes_manifold_function manifold, const void *shape, const double *reals,
+static int32_t call_manifold(lanes_manifold_function manifold, const lanes_shape *shape, const double *reals,
                              const int32_t *ints, const double *rim, const int32_t *shape_a, const int32_t *shape_b,
                              const double *position_a, const double *position_b, const double *rotation_a,
                              const double *rotation_b, const double *normal, const double *distance, const float *gap,
@@ -37,6 +37,24 @@ static int32_t call_manifold(lanes_manifold_function manifold, const void *shape
                        normal,  distance, gap,        witness_a,  witness_b,  max_gap};
     lanes_points out = {count, lower, position, out_gap, id};
     return manifold(&shapes, &rows, list, n, &out);
+}
+
+static int32_t call_prepare(lanes_prepare_function prepare, const lanes_scene *scene, const lanes_fixed *fixed, int32_t *list,
+                            int32_t n, const double *pose, const double *velocities, const double *momenta,
+                            const double *force, lanes_body *bodies, double *inertias, double *free_velocities) {
+    return prepare(scene, fixed, list, n, pose, velocities, momenta, force, bodies, inertias, free_velocities);
+}
+
+static void call_move(lanes_move_function move, const lanes_scene *scene, const lanes_fixed *fixed, const int32_t *list, int32_t n,
+                      const double *pose, const double *momenta, const double *inertias,
+                      const double *free_velocities, const double *solved, const int32_t *count,
+                      const int32_t *body_a, const int32_t *body_b, const double *arm_a, const double *arm_b,
+                      const double *frame, const double *friction, const double *target, const double *impulse,
+                      lanes_body *bodies, const uint8_t *sides, double *world_impulse, double *energy, double *allowed,
+                      double *change) {
+    lanes_contacts contacts = {count, body_a, body_b, arm_a, arm_b, frame, friction, target, impulse};
+    move(scene, fixed, list, n, pose, momenta, inertias, free_velocities, solved, &contacts, bodies, sides,
+         world_impulse, energy, allowed, change);
 }
 */
 import "C"
@@ -50,11 +68,14 @@ type variant struct {
 	sweep     C.lanes_sweep_function
 	newton    C.lanes_newton_function
 	manifold  C.lanes_manifold_function
+	prepare   C.lanes_prepare_function
+	move      C.lanes_move_function
 }
 
 // portable is the variant of every processor.
 var portable = variant{"portable", true, C.lanes_sweep_function(C.lanes_sweep_portable),
-	C.lanes_newton_function(C.lanes_newton_portable), C.lanes_manifold_function(C.lanes_manifold_portable)}
+	C.lanes_newton_function(C.lanes_newton_portable), C.lanes_manifold_function(C.lanes_manifold_portable),
+	C.lanes_prepare_function(C.lanes_prepare_portable), C.lanes_move_function(C.lanes_move_portable)}
 
 // Supported returns the variants that this machine can run, best first.
 func Supported() (names []string) {
@@ -140,12 +161,37 @@ func Manifold(variant string, t *Shapes, r *Rows, list []int32, out *Points) (de
 	if len(list) == 0 {
 		return nil
 	}
-	left := C.call_manifold(find(variant).manifold, unsafe.Pointer(&t.shape[0]), reals(t.reals), ints(t.ints),
+	left := C.call_manifold(find(variant).manifold, (*C.lanes_shape)(unsafe.Pointer(&t.shape[0])), reals(t.reals), ints(t.ints),
 		reals(t.rim), ints(r.ShapeA), ints(r.ShapeB), reals(r.PositionA), reals(r.PositionB), reals(r.RotationA),
 		reals(r.RotationB), reals(r.Normal), reals(r.Distance), (*C.float)(&r.Gap[0]), reals(r.WitnessA),
 		reals(r.WitnessB), reals(r.MaxGap), ints(list), C.int32_t(len(list)), ints(out.Count), reals(out.Lower),
 		reals(out.Position), reals(out.Gap), (*C.uint64_t)(&out.ID[0]))
 	return list[:left]
+}
+
+// Prepare finds the state of the bodies of the worlds in list before the solve, and returns the worlds that it leaves, in
+// the same memory: those with a state that is invalid or has a quaternion that is not of unit length. It allocates
+// nothing.
+func Prepare(variant string, s *Scene, c *Columns, list []int32) (left []int32) {
+	if len(list) == 0 {
+		return nil
+	}
+	n := C.call_prepare(find(variant).prepare, (*C.lanes_scene)(unsafe.Pointer(s)), (*C.lanes_fixed)(unsafe.Pointer(&c.Fixed[0])), ints(list),
+		C.int32_t(len(list)), reals(c.Pose), reals(c.Velocity), reals(c.Momentum), reals(c.Force), (*C.lanes_body)(c.State),
+		reals(c.Inertia), reals(c.Free))
+	return list[:n]
+}
+
+// Move audits the solves of the worlds in list and finds the state of their bodies after the step. It allocates nothing.
+func Move(variant string, s *Scene, c *Columns, list []int32) {
+	if len(list) == 0 {
+		return
+	}
+	C.call_move(find(variant).move, (*C.lanes_scene)(unsafe.Pointer(s)), (*C.lanes_fixed)(unsafe.Pointer(&c.Fixed[0])), ints(list), C.int32_t(len(list)),
+		reals(c.Pose), reals(c.Momentum), reals(c.Inertia), reals(c.Free), reals(c.Solved), ints(c.Count), ints(c.BodyA),
+		ints(c.BodyB), reals(c.ArmA), reals(c.ArmB), reals(c.Frame), reals(c.Friction), reals(c.Target),
+		reals(c.Impulse), (*C.lanes_body)(c.State), (*C.uint8_t)(&c.Sides[0]), reals(c.WorldImpulse), reals(c.Energy), reals(c.Allowed),
+		reals(c.Change))
 }
 
 func ints(x []int32) *C.int32_t { return (*C.int32_t)(unsafe.SliceData(x)) }

@@ -72,13 +72,6 @@ INLINE vd load(const double *p) {
     return x;
 }
 INLINE void store(double *p, vd x) { memcpy(p, &x, sizeof x); }
-INLINE unsigned bits(vdm m) {
-#ifdef LANES_AVX2
-    return (unsigned)_mm256_movemask_pd((__m256d)m);
-#else
-    return (unsigned)((m[0] & 1) | (m[1] & 2) | (m[2] & 4) | (m[3] & 8));
-#endif
-}
 
 INLINE vec vec_at(const double *p) { return (vec){p[0], p[1], p[2]}; }
 INLINE vec sub(vec a, vec b) { return (vec){a.x - b.x, a.y - b.y, a.z - b.z}; }

@@ -16,3 +16,9 @@ func Newton(string, *Problem, int, *Options, *Scratch) int { panic("lanes: none 
 
 // Manifold must not be called.
 func Manifold(string, *Shapes, *Rows, []int32, *Points) []int32 { panic("lanes: none without cgo") }
+
+// Prepare must not be called.
+func Prepare(string, *Scene, *Columns, []int32) []int32 { panic("lanes: none without cgo") }
+
+// Move must not be called.
+func Move(string, *Scene, *Columns, []int32) { panic("lanes: none without cgo") }

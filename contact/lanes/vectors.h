@@ -45,6 +45,15 @@ INLINE vd abs_d(vd x) { return (vd)((vdm)x & INT64_MAX); }
 // max_nan is the larger one, and NaN if either is NaN.
 INLINE vd max_nan(vd x, vd y) { return choose_d((x > y) | (x != x), x, y); }
 
+// bits has the bit of each lane of a mask.
+INLINE unsigned bits(vdm m) {
+#ifdef LANES_AVX2
+    return (unsigned)_mm256_movemask_pd((__m256d)m);
+#else
+    return (unsigned)((m[0] & 1) | (m[1] & 2) | (m[2] & 4) | (m[3] & 8));
+#endif
+}
+
 INLINE vd widen(const float *p) {
     vh x;
     memcpy(&x, p, sizeof x);

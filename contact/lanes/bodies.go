@@ -1,0 +1,43 @@
+package lanes
+
+import "unsafe"
+
+// Scene is what all worlds of a simulation have in common; lanes_scene of api.h.
+type Scene struct {
+	Bodies, Contacts     int32 // of a world
+	Convex               int32 // 1: the CCP, 0: the NCP
+	_                    int32
+	TimeStep, MostLength float64    // seconds; of coordinates in metres
+	Tolerance            float64    // of the solve
+	Gravity              [3]float64 // m/s²
+}
+
+// Fixed is what does not change of a body, in its axes; lanes_fixed of api.h.
+type Fixed struct {
+	Mass             float64 // +Inf of a body that does not move
+	Inertia, Inverse [6]float64
+	Center           [3]float64 // of mass
+	Radius           float64    // bounding radius, +Inf of half-spaces
+	Arm              float64    // from the center of mass to the farthest point
+}
+
+// BodyBytes is the size of the state of a body, lanes_body of api.h, which is contact.bodyState.
+const BodyBytes = 41 * 8
+
+// Columns are those of a simulation of W worlds of B bodies and C contacts.
+type Columns struct {
+	Fixed                    []Fixed        // [B]
+	Pose, Velocity, Momentum []float64      // [W,B,7], [W,B,3], [W,B,3]
+	Force                    []float64      // [W,B,6], or none
+	State                    unsafe.Pointer // [W,B]
+
+	Inertia, Free, Solved []float64 // [W,B,6] world axes; velocities without contacts and of the solve
+	Count, BodyA, BodyB   []int32   // [W], [W,C], [W,C]
+	ArmA, ArmB, Frame     []float64 // [W,C,3], [W,C,3], [W,C,3,3]
+	Friction, Target      []float64 // [W,C]
+	Impulse               []float64 // [W,C,3] in the frames of the contacts
+	Sides                 []uint8   // [W] the side of WorldImpulse that is in use
+	WorldImpulse          []float64 // [W,2,C,3] in world axes
+	Energy, Allowed       []float64 // [W] error of the energy identity, and what residuals and rounding allow
+	Change                []float64 // [W] of the relative speed of points of two bodies at most; -1: not finite
+}
