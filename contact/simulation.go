@@ -167,11 +167,13 @@ type Simulation struct {
 	impulse []float64   // [W,2,C,3] in world axes
 	oldN    []int32     // [W] contacts of the last solve
 
-	variant string // of the kernels of package lanes, or Off
-	kernel  lanes.Scene
-	columns lanes.Columns
-	allowed []float64     // [W] error of the energy identity that residuals and rounding allow
-	change  []float64     // [W] of the relative speed of points of two bodies at most; -1: a state is not finite
+	variant  string // of the kernels of package lanes, or Off
+	kernel   lanes.Scene
+	columns  lanes.Columns
+	rules    lanes.Rules
+	assembly lanes.Assembly
+	allowed  []float64 // [W] error of the energy identity that residuals and rounding allow
+	change   []float64 // [W] of the relative speed of points of two bodies at most; -1: a state is not finite
 
 	// The passes over worlds lo to hi-1, kept so that a step allocates nothing.
 	passPrepare, passRows, passAssemble, passMove, passFinish func(worker *stepWorker, lo, hi int)
@@ -315,6 +317,14 @@ func (s *Simulation) startKernels() {
 		Free: p.Velocity, Count: p.Count, BodyA: p.BodyA, BodyB: p.BodyB, ArmA: p.ArmA, ArmB: p.ArmB, Frame: p.Frame,
 		Friction: p.Friction, Target: p.Target, Sides: s.side, WorldImpulse: s.impulse, Energy: s.state.Energy,
 		Allowed: s.allowed, Change: s.change}
+	s.rules = lanes.Rules{Bodies: int32(bodies), Contacts: int32(o.Contacts), TimeStep: o.TimeStep, Slop: slopOfSize,
+		Correction: o.Correction, RecoverySpeed: o.RecoverySpeed, BounceSpeed: o.BounceSpeed}
+	s.assembly = lanes.Assembly{Pairs: make([]lanes.Pair, len(s.pairs)), First: s.first, Old: s.oldN,
+		IDs: unsafe.Pointer(unsafe.SliceData(s.ids)), Position: s.at, Warm: p.Warm}
+	for i := range s.pairs {
+		q := &s.pairs[i]
+		s.assembly.Pairs[i] = lanes.Pair{A: q.a, B: q.b, Friction: q.friction, Restitution: q.restitution, Size: q.size}
+	}
 	for b := range bodies {
 		f := &s.columns.Fixed[b]
 		f.Mass, f.Center, f.Arm = s.scene.Mass[b], array(s.scene.center(b)), s.arm[b]
@@ -325,8 +335,12 @@ func (s *Simulation) startKernels() {
 	}
 }
 
-// A bodyState is what package lanes takes it for.
-var _ [unsafe.Sizeof(bodyState{})]byte = [lanes.BodyBytes]byte{}
+// Structures of which package lanes knows the fields.
+var (
+	_ [unsafe.Sizeof(bodyState{})]byte = [lanes.BodyBytes]byte{}
+	_ [unsafe.Sizeof(worldRow{})]byte  = [lanes.RowBytes]byte{}
+	_ [unsafe.Sizeof(contactID{})]byte = [lanes.IDBytes]byte{}
+)
 
 // contactsOf is the first contact of a side of a world.
 func (s *Simulation) contactsOf(w int, side uint8) int { return (2*w + int(side)) * s.o.Contacts }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"clearance/batch"
 	"clearance/contact/lanes"
@@ -56,7 +57,7 @@ func (s *Simulation) solve(ctx context.Context) error {
 	}
 	s.results.Resize(len(s.rows))
 	s.results.Reset()
-	s.job.Results = s.results
+	s.job.Results, s.assembly.Normal = s.results, s.results.Normal().F64
 	if len(s.rows) > 0 {
 		if err := s.solver.Run(ctx, &s.job, 0, len(s.rows), s.results); err != nil {
 			return err
@@ -262,6 +263,7 @@ func (s *Simulation) grow(n int) {
 	s.rows, s.room, s.maxGap = make([]worldRow, n), *batch.PairsIn(nil, n), make([]float64, n)
 	s.points = newPoints(n)
 	s.results.Resize(n)
+	s.assembly.Rows, s.assembly.Points = unsafe.Pointer(unsafe.SliceData(s.rows)), s.points
 }
 
 // fillRows lists the near pairs of the open worlds.
@@ -298,9 +300,19 @@ func (s *Simulation) assemble(worker *stepWorker, lo, hi int) {
 		Normal: r.Normal().F64, Distance: r.Distance().F64, Gap: r.Gap(), WitnessA: r.WitnessA().F64,
 		WitnessB: r.WitnessB().F64, MaxGap: s.maxGap}
 	s.builder.build(worker, &rows, worker.list, &s.points)
+	worker.list = worker.list[:0]
 	for w := lo; w < hi; w++ {
-		if s.open[w] && s.state.Status[w] == Advanced {
-			s.addContacts(w)
+		if s.open[w] && s.state.Status[w] == Advanced && s.countContacts(w) {
+			worker.list = append(worker.list, int32(w))
+		}
+	}
+	if s.variant != Off {
+		lanes.Assemble(s.variant, &s.rules, &s.columns, &s.assembly, worker.list)
+		return
+	}
+	for _, w := range worker.list {
+		for i := s.first[w]; i < s.first[w+1]; i++ {
+			s.addRow(int(w), int(i))
 		}
 	}
 }
@@ -330,9 +342,9 @@ func (s *Simulation) listNear(w int, list []int32) []int32 {
 	return list
 }
 
-// addContacts adds the contact points of a world to its problem.
-func (s *Simulation) addContacts(w int) {
-	st := &s.state
+// countContacts sets the number of contacts of each row of a world, and reports whether there is room for all.
+func (s *Simulation) countContacts(w int) bool {
+	n := int32(0)
 	for i := int(s.first[w]); i < int(s.first[w+1]); i++ {
 		row := &s.rows[i]
 		if row.apart > s.maxGap[i] {
@@ -340,17 +352,15 @@ func (s *Simulation) addContacts(w int) {
 		}
 		if row.points = s.points.Count[i]; row.points == 0 {
 			s.leave(w, row)
-			continue
 		}
-		if st.Contacts[w] += row.points; int(st.Contacts[w]) <= s.o.Contacts {
-			s.addRow(w, i)
-		} else {
-			st.Status[w] = TooManyContacts
-		}
+		n += row.points
 	}
-	if st.Status[w] != Advanced {
-		s.problem.Count[w] = 0
+	s.state.Contacts[w] = n
+	if int(n) > s.o.Contacts {
+		s.state.Status[w] = TooManyContacts
+		return false
 	}
+	return true
 }
 
 // addRow adds the contact points of row i to the problem of its world.

@@ -160,4 +160,47 @@ typedef LANES_MOVE((*lanes_move_function));
 LANES_MOVE(lanes_move_avx2);
 LANES_MOVE(lanes_move_portable);
 
+// How contacts are made, see contact.StepOptions.
+typedef struct {
+    int32_t bodies, contacts; // of a world
+    double time_step, slop, correction, recovery_speed, bounce_speed;
+} lanes_rules;
+
+// A pair of parts, a < b.
+typedef struct {
+    int32_t a, b; // bodies
+    double friction, restitution, size;
+} lanes_pair;
+
+// contact.worldRow
+typedef struct {
+    int32_t pair, points;
+    double apart;
+} lanes_row;
+
+// contact.contactID
+typedef struct {
+    int32_t pair;
+    uint64_t id;
+} lanes_id;
+
+// Columns of contacts that are written.
+typedef struct {
+    int32_t *count, *body_a, *body_b;
+    double *arm_a, *arm_b, *frame, *friction, *target, *warm;
+} lanes_assembled;
+
+// The contacts of the worlds of list, which are no more than their capacity. first [W+1] are the rows of each world.
+// Those of the last solve are the side in use of ids and positions, with impulses; those of the worlds are put into the
+// other one.
+#define LANES_ASSEMBLE(name)                                                                                           \
+    void name(const lanes_rules *rules, const lanes_pair *pairs, const int32_t *list, int32_t n, const int32_t *first, \
+              const lanes_row *rows, const lanes_points *points, const double *normal, const lanes_body *bodies,       \
+              const uint8_t *sides, const int32_t *old_n, lanes_id *ids, double *positions, const double *impulses,    \
+              const lanes_assembled *out)
+
+typedef LANES_ASSEMBLE((*lanes_assemble_function));
+LANES_ASSEMBLE(lanes_assemble_avx2);
+LANES_ASSEMBLE(lanes_assemble_portable);
+
 #endif

@@ -41,3 +41,33 @@ type Columns struct {
 	Energy, Allowed       []float64 // [W] error of the energy identity, and what residuals and rounding allow
 	Change                []float64 // [W] of the relative speed of points of two bodies at most; -1: not finite
 }
+
+// Rules say how contacts are made, see contact.StepOptions; lanes_rules of api.h.
+type Rules struct {
+	Bodies, Contacts                                       int32 // of a world
+	TimeStep, Slop, Correction, RecoverySpeed, BounceSpeed float64
+}
+
+// Pair is a pair of parts of two bodies; lanes_pair of api.h.
+type Pair struct {
+	A, B                        int32 // bodies
+	Friction, Restitution, Size float64
+}
+
+// RowBytes and IDBytes are the sizes of lanes_row and lanes_id of api.h, which are contact.worldRow and
+// contact.contactID.
+const RowBytes, IDBytes = 16, 16
+
+// Assembly is the columns that contacts are made from, beside those of the simulation.
+type Assembly struct {
+	Pairs  []Pair
+	First  []int32        // [W+1] rows of each world
+	Rows   unsafe.Pointer // [N]
+	Points Points         // [N]
+	Normal []float64      // [N,3]
+
+	Old      []int32        // [W] contacts of the last solve
+	IDs      unsafe.Pointer // [W,2,C]
+	Position []float64      // [W,2,C,3]
+	Warm     []float64      // [W,C,3]
+}

@@ -56,6 +56,18 @@ static void call_move(lanes_move_function move, const lanes_scene *scene, const 
     move(scene, fixed, list, n, pose, momenta, inertias, free_velocities, solved, &contacts, bodies, sides,
          world_impulse, energy, allowed, change);
 }
+
+static void call_assemble(lanes_assemble_function assemble, const lanes_rules *rules, const lanes_pair *pairs,
+                          const int32_t *list, int32_t n, const int32_t *first, const lanes_row *rows,
+                          double *position, double *gap, uint64_t *id, const double *normal,
+                          const lanes_body *bodies, const uint8_t *sides, const int32_t *old_n, lanes_id *ids,
+                          double *positions, const double *impulses, int32_t *count, int32_t *body_a, int32_t *body_b,
+                          double *arm_a, double *arm_b, double *frame, double *friction, double *target,
+                          double *warm) {
+    lanes_points points = {0, 0, position, gap, id};
+    lanes_assembled out = {count, body_a, body_b, arm_a, arm_b, frame, friction, target, warm};
+    assemble(rules, pairs, list, n, first, rows, &points, normal, bodies, sides, old_n, ids, positions, impulses, &out);
+}
 */
 import "C"
 
@@ -70,12 +82,14 @@ type variant struct {
 	manifold  C.lanes_manifold_function
 	prepare   C.lanes_prepare_function
 	move      C.lanes_move_function
+	assemble  C.lanes_assemble_function
 }
 
 // portable is the variant of every processor.
 var portable = variant{"portable", true, C.lanes_sweep_function(C.lanes_sweep_portable),
 	C.lanes_newton_function(C.lanes_newton_portable), C.lanes_manifold_function(C.lanes_manifold_portable),
-	C.lanes_prepare_function(C.lanes_prepare_portable), C.lanes_move_function(C.lanes_move_portable)}
+	C.lanes_prepare_function(C.lanes_prepare_portable), C.lanes_move_function(C.lanes_move_portable),
+	C.lanes_assemble_function(C.lanes_assemble_portable)}
 
 // Supported returns the variants that this machine can run, best first.
 func Supported() (names []string) {
@@ -192,6 +206,19 @@ func Move(variant string, s *Scene, c *Columns, list []int32) {
 		ints(c.BodyB), reals(c.ArmA), reals(c.ArmB), reals(c.Frame), reals(c.Friction), reals(c.Target),
 		reals(c.Impulse), (*C.lanes_body)(c.State), (*C.uint8_t)(&c.Sides[0]), reals(c.WorldImpulse), reals(c.Energy), reals(c.Allowed),
 		reals(c.Change))
+}
+
+// Assemble makes the contacts of the worlds in list from the points of their rows. It allocates nothing.
+func Assemble(variant string, r *Rules, c *Columns, a *Assembly, list []int32) {
+	if len(list) == 0 || len(a.Points.Count) == 0 {
+		return
+	}
+	C.call_assemble(find(variant).assemble, (*C.lanes_rules)(unsafe.Pointer(r)),
+		(*C.lanes_pair)(unsafe.Pointer(&a.Pairs[0])), ints(list), C.int32_t(len(list)), ints(a.First),
+		(*C.lanes_row)(a.Rows), reals(a.Points.Position), reals(a.Points.Gap), (*C.uint64_t)(&a.Points.ID[0]),
+		reals(a.Normal), (*C.lanes_body)(c.State), (*C.uint8_t)(&c.Sides[0]), ints(a.Old), (*C.lanes_id)(a.IDs),
+		reals(a.Position), reals(c.WorldImpulse), ints(c.Count), ints(c.BodyA), ints(c.BodyB), reals(c.ArmA),
+		reals(c.ArmB), reals(c.Frame), reals(c.Friction), reals(c.Target), reals(a.Warm))
 }
 
 func ints(x []int32) *C.int32_t { return (*C.int32_t)(unsafe.SliceData(x)) }

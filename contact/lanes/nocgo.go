@@ -22,3 +22,6 @@ func Prepare(string, *Scene, *Columns, []int32) []int32 { panic("lanes: none wit
 
 // Move must not be called.
 func Move(string, *Scene, *Columns, []int32) { panic("lanes: none without cgo") }
+
+// Assemble must not be called.
+func Assemble(string, *Rules, *Columns, *Assembly, []int32) { panic("lanes: none without cgo") }

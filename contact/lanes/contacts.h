@@ -1,0 +1,91 @@
+// Contacts of the problem of a world from the points of its rows, one after the other in float64: the arithmetic of
+// contact.Simulation.addRow and warm, in its order. The including file defines ASSEMBLE, the name of the function.
+
+#include <math.h>
+
+#include "api.h"
+#include "vectors.h"
+
+typedef struct {
+    double x, y, z;
+} vec;
+
+INLINE vec at(const double *p) { return (vec){p[0], p[1], p[2]}; }
+INLINE void put(double *p, vec v) { p[0] = v.x, p[1] = v.y, p[2] = v.z; }
+INLINE vec add(vec a, vec b) { return (vec){a.x + b.x, a.y + b.y, a.z + b.z}; }
+INLINE vec sub(vec a, vec b) { return (vec){a.x - b.x, a.y - b.y, a.z - b.z}; }
+INLINE vec cross(vec a, vec b) { return (vec){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
+INLINE double dot(vec a, vec b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+
+// target is the least normal velocity after the step.
+INLINE double target_of(const lanes_rules *r, const lanes_pair *p, double gap, double approach) {
+    double dt = r->time_step, e = p->restitution;
+    if (e > 0 && approach < -r->bounce_speed && gap + dt * approach < 0) return -e * approach;
+    if (gap > 0) return -gap / dt;
+    double deep = -gap - r->slop * p->size, speed = r->correction * (deep > 0 ? deep : 0) / dt;
+    return speed < r->recovery_speed ? speed : r->recovery_speed;
+}
+
+// warm is the impulse of that of the n contacts of the last solve that has the features of this one, the i-th of its
+// world, else of the nearest one of the same pair; zero if there is none.
+INLINE vec warm_of(const lanes_id *id, vec position, const lanes_id *ids, const double *positions,
+                   const double *impulses, int n, int i, double size) {
+    if (i < n && ids[i].pair == id->pair && ids[i].id == id->id) return at(impulses + 3 * i);
+    double nearest = 0.02 * size;
+    vec impulse = {0, 0, 0};
+    for (int k = 0; k < n; k++) {
+        if (ids[k].pair != id->pair) continue;
+        if (ids[k].id == id->id) return at(impulses + 3 * k);
+        vec d = sub(at(positions + 3 * k), position);
+        double l = sqrt(dot(d, d));
+        if (l < nearest) nearest = l, impulse = at(impulses + 3 * k);
+    }
+    return impulse;
+}
+
+// add_row adds the contact points of a row to the problem, from contact count of the world on.
+static void add_row(const lanes_rules *rules, const lanes_pair *p, const lanes_row *row, const lanes_points *points,
+                    int64_t i, vec n, const lanes_body *a, const lanes_body *b, int64_t first, int count, lanes_id *ids,
+                    double *positions, const lanes_id *old_ids, const double *old_positions, const double *impulses,
+                    int old_n, const lanes_assembled *out) {
+    double sign = copysign(1, n.z), f = -1 / (sign + n.z), g = n.x * n.y * f; // contact.Tangents
+    vec t1 = {1 + sign * n.x * n.x * f, sign * g, -sign * n.x}, t2 = {g, sign + n.y * n.y * f, -n.y};
+    vec center_a = at(a->center), center_b = at(b->center);
+    vec velocity_a = at(a->velocity), velocity_b = at(b->velocity), spin_a = at(a->spin), spin_b = at(b->spin);
+    for (int k = 0; k < row->points; k++) {
+        int64_t c = first + count + k, q = 4 * i + k;
+        int own = count + k;
+        vec position = at(points->position + 3 * q), arm_a = sub(position, center_a), arm_b = sub(position, center_b);
+        out->body_a[c] = p->a, out->body_b[c] = p->b;
+        put(out->frame + 9 * c, t1), put(out->frame + 9 * c + 3, t2), put(out->frame + 9 * c + 6, n);
+        put(out->arm_a + 3 * c, arm_a), put(out->arm_b + 3 * c, arm_b);
+        out->friction[c] = p->friction;
+        double approach = dot(n, sub(add(velocity_b, cross(spin_b, arm_b)), add(velocity_a, cross(spin_a, arm_a))));
+        out->target[c] = target_of(rules, p, points->gap[q], approach);
+        ids[own] = (lanes_id){row->pair, points->id[q]};
+        put(positions + 3 * own, position);
+        vec w = warm_of(&ids[own], position, old_ids, old_positions, impulses, old_n, own, p->size);
+        put(out->warm + 3 * c, (vec){dot(t1, w), dot(t2, w), dot(n, w)});
+    }
+}
+
+LANES_ASSEMBLE(ASSEMBLE) {
+    int64_t contacts = rules->contacts;
+    for (int32_t l = 0; l < n; l++) {
+        int32_t world = list[l];
+        int64_t old = (2 * (int64_t)world + sides[world]) * contacts;
+        int64_t mine = (2 * (int64_t)world + 1 - sides[world]) * contacts;
+        int count = 0;
+        for (int64_t i = first[world]; i < first[world + 1]; i++) {
+            const lanes_row *row = rows + i;
+            if (row->points == 0) continue;
+            const lanes_pair *p = pairs + row->pair;
+            const lanes_body *of = bodies + (int64_t)world * rules->bodies;
+            add_row(rules, p, row, points, i, at(normal + 3 * i), of + p->a, of + p->b, world * contacts, count,
+                    ids + mine, positions + 3 * mine, ids + old, positions + 3 * old, impulses + 3 * old, old_n[world],
+                    out);
+            count += row->points;
+        }
+        out->count[world] = count;
+    }
+}

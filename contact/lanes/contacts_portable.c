@@ -1,0 +1,4 @@
+//go:build cgo
+
+#define ASSEMBLE lanes_assemble_portable
+#include "contacts.h"
