@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// tumbling is worlds of boxes that lie on the ground, a body that flies by at a constant velocity, a ball that spins too
-// fast for the series of the exponential, and a body whose center of mass is not its origin.
+// tumbling is worlds of boxes that lie on the ground, a body that flies by at a constant velocity, a ball that spins
+// too fast for the series of the exponential, and a body whose center of mass is not its origin.
 func tumbling(t testing.TB, worlds int) (*Scene, *State, []float64) {
 	rng := rand.New(rand.NewPCG(34, 11))
 	box := geom.Box{HalfExtents: cube}
@@ -66,9 +66,9 @@ func (s *Simulation) kernelState() kernelState {
 		slices.Clone(s.state.Energy), slices.Clone(s.allowed), slices.Clone(s.change), slices.Clone(s.impulse)}
 }
 
-// TestBodiesInLanes: every variant gives the states before the solve and after it, the impulses in world axes and the
-// audit that Go gives: the same bits, where the compiler of Go contracts no products and sums and no angle is large, but
-// for the sums of the audit. Worlds that a kernel leaves, for their quaternions or an invalid state, are those of Go.
+// TestBodiesInLanes: every variant gives the states before the solve and after it, the contacts, the impulses in world
+// axes and the audit that Go gives: the same bits, where the compiler of Go contracts no products and sums and no angle
+// is large, but for the sums of the audit. Worlds that a kernel leaves, for their quaternions or an invalid state, are those of Go.
 func TestBodiesInLanes(t *testing.T) {
 	const worlds = 11 // no multiple of the lanes
 	for _, variant := range lanes.Supported() {

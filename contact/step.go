@@ -410,8 +410,8 @@ func (s *Simulation) target(gap, approach float64, p *partPair) float64 {
 }
 
 // warm is the impulse in world axes of that of the n contacts of the last solve, from old on, that has the features of
-// contact m, the i-th of its world, else of the nearest one of the same pair within a fiftieth of its size; zero if there
-// is none.
+// contact m, the i-th of its world, else of the nearest one of the same pair within a fiftieth of its size; zero if
+// there is none.
 func (s *Simulation) warm(old, n, i, m int, size float64) (impulse r3.Vec) {
 	if i < n && s.ids[old+i] == s.ids[m] { // mostly the contacts are those of the last solve
 		return vecOf(s.impulse[3*(old+i):])

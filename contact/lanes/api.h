@@ -43,8 +43,8 @@ LANES_NEWTON(lanes_newton_portable);
 int64_t lanes_newton_scratch(int32_t bodies, int32_t contacts);
 
 // What the contact points of a shape are made from, see Shape in shapes.go. Its numbers begin at reals and ints of the
-// table: coordinates x, y and z of the vertices, stride numbers each, and normals and slacks of faces, four numbers
-// each; of an ellipsoid the semi-axes. ints is a header of offsets and what they lead to.
+// table: coordinates x, y and z of the vertices, stride numbers each, then a normal and a slack for each face; of an
+// ellipsoid the semi-axes. ints is a header of offsets and what they lead to.
 typedef struct {
     double radius, center, size, half, bottom, top, slant;
     int64_t reals, ints;
