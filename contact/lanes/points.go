@@ -31,9 +31,8 @@ func Manifold(variant string, t *Shapes, r *Rows, list []int32, out *Points) (de
 	}
 	left := C.call_manifold(find(variant).manifold, (*C.lanes_shape)(unsafe.Pointer(&t.shape[0])), reals(t.reals),
 		ints(t.ints), reals(t.rim), ints(r.ShapeA), ints(r.ShapeB), reals(r.PositionA), reals(r.PositionB),
-		reals(r.RotationA),
-		reals(r.RotationB), reals(r.Normal), reals(r.Distance), (*C.float)(&r.Gap[0]), reals(r.WitnessA),
-		reals(r.WitnessB), reals(r.MaxGap), ints(list), C.int32_t(len(list)), ints(out.Count), reals(out.Lower),
-		reals(out.Position), reals(out.Gap), (*C.uint64_t)(&out.ID[0]))
+		reals(r.RotationA), reals(r.RotationB), reals(r.Normal), reals(r.Distance), (*C.float)(&r.Gap[0]),
+		reals(r.WitnessA), reals(r.WitnessB), reals(r.MaxGap), ints(list), C.int32_t(len(list)), ints(out.Count),
+		reals(out.Lower), reals(out.Position), reals(out.Gap), (*C.uint64_t)(&out.ID[0]))
 	return list[:left]
 }
