@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import CLUSTER_ROWS, parts
+from test_worlds import worlds
 
 import clearance as cl
 
@@ -22,7 +24,7 @@ from pyarrow import fs  # noqa: E402
 from stores import Failing, Tagged  # noqa: E402
 
 from clearance import ray as cr  # noqa: E402
-from clearance._ray_shards import Shard  # noqa: E402
+from clearance._ray_shards import Shard, cuts, plan  # noqa: E402
 from clearance._ray_store import LOCK, file_order, place  # noqa: E402
 
 
@@ -90,9 +92,44 @@ def test_rows_of_files(cluster: None, pair_files: Path, answers: Any, bucket: Pa
         score(f"{head}in/*.parquet", f"{head}results", library, **options)
 
 
-def test_npz(cluster: None, pair_files: Path, bucket: Path, engine: cl.Engine, tmp_path: Path) -> None:
-    import numpy as np
+def test_cuts() -> None:
+    """Shards begin where row groups do, unless these are larger, and are of about one size."""
+    assert cuts(10, 4, []) == [0, 3, 6, 10] and cuts(0, 4, []) == [0, 0] and cuts(10, 4, [5]) == [0, 3, 6, 10]
+    assert cuts(10, 10, [3, 6]) == [0, 10], "one shard is enough"
+    assert cuts(12, 7, [3, 6, 9]) == [0, 6, 12] and cuts(13, 6, [3, 6, 9, 12]) == [0, 3, 9, 13]
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        count, most = (int(n) for n in rng.integers(1, 200, 2))
+        starts = sorted({int(n) for n in rng.integers(1, count + 1, rng.integers(0, 40))} - {count})
+        found = cuts(count, most, starts)
+        sizes = np.diff(found)
+        assert (found[0], found[-1]) == (0, count) and sizes.min() > 0 and sizes.max() <= most
+        least = -(-count // most)
+        if least > 1 and np.diff([0, *starts, count]).max() <= most:
+            assert set(found[1:-1]) <= set(starts) and len(sizes) <= 2 * least
+        else:
+            assert len(sizes) == least and sizes.max() - sizes.min() <= 1
 
+
+@pytest.mark.parametrize("store", [False, True])
+def test_shards_begin_with_row_groups(pair_files: Path, tmp_path: Path, store: bool) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(pq.read_table(pair_files / "a.parquet"), tmp_path / "groups.parquet", row_group_size=800)
+    one = place("groups.parquet", Tagged(str(tmp_path))) if store else place(tmp_path / "groups.parquet")
+    assert one.groups() == [800] * 7 + [400]
+    assert [s.lo for s in plan([one], place(tmp_path / "out"), 2000)] == [0, 1600, 3200, 4800]
+    assert [s.lo for s in plan([one], place(tmp_path / "out"), 700)] == [6000 * k // 9 for k in range(9)]
+    scene, bodies, poses = worlds()  # 20 worlds of four rows
+    cl.write_worlds(tmp_path / "written.parquet", scene, poses[:, 0], quat="wxyz", bodies=bodies)
+    template = pq.read_metadata(tmp_path / "written.parquet").metadata[b"template"]
+    table = pq.read_table(tmp_path / "written.parquet").replace_schema_metadata({b"template": template})
+    pq.write_table(table, tmp_path / "worlds.parquet", row_group_size=12)
+    one = place("worlds.parquet", Tagged(str(tmp_path))) if store else place(tmp_path / "worlds.parquet")
+    assert [s.lo for s in plan([one], place(tmp_path / "out"), 35, "worlds")] == [0, 6, 9, 15]
+
+
+def test_npz(cluster: None, pair_files: Path, bucket: Path, engine: cl.Engine, tmp_path: Path) -> None:
     report = score("in/c.npz", "results", pair_files / "shapes2.json", filesystem=Tagged(str(bucket)))
     report.raise_if_failed()
     cl.score_file(pair_files / "c.npz", tmp_path / "w.npz", library=pair_files / "shapes2.json", engine=engine)

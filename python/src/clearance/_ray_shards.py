@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import io
+import itertools
 import json
 import os
 import pickle
@@ -93,7 +95,7 @@ def plan(
     kind: Kind = "pairs",
     options: dict[str, Any] | None = None,
 ) -> list[Shard]:
-    """Shards of at most so many pairs, but of a world; those of a file are of one size, so that they end together."""
+    """Shards of at most so many pairs, but of a world."""
     shards: list[Shard] = []
     for f in files:
         if folder.is_parent(f):
@@ -105,15 +107,36 @@ def plan(
         except OSError as e:
             raise FileError(f"{f.name}: {e.strerror or e}") from e
         try:
-            size = size_of(f, kind, options or {})
+            size, groups = size_of(f, kind, options or {}), f.groups()
         except FileError:
-            size = EMPTY  # the task of the shard lists the error, and the other files go on
-        parts = max(-(-size.count // max(most // size.pairs, 1)), 1)
-        for k in range(parts):
-            lo, hi = size.count * k // parts, size.count * (k + 1) // parts
+            size, groups = EMPTY, []  # the task of the shard lists the error, and the other files go on
+        starts = sorted({n // size.lines for n in itertools.accumulate(groups)} - {0, size.count})
+        for lo, hi in itertools.pairwise(cuts(size.count, max(most // size.pairs, 1), starts)):
             out = folder / f"part-{len(shards):06d}{PurePath(f.path).suffix}"
             shards.append(Shard(len(shards), f.name, lo, hi, who, out.name, kind, size))
     return shards
+
+
+def cuts(count: int, most: int, starts: list[int]) -> list[int]:
+    """Where a file is cut into shards of at most so many rows, or worlds, with its ends: at starts of row groups, since
+    both shards read a group that is cut, unless there are groups of more rows. The shards are of about one size, so that
+    they end together."""
+    parts = max(-(-count // most), 1)
+    equal = [count * k // parts for k in range(parts + 1)]
+    ends = [*starts, count]
+    if parts == 1 or max(b - a for a, b in itertools.pairwise([0, *ends])) > most:
+        return equal
+    whole = [0]
+    while whole[-1] < count:
+        whole.append(ends[bisect.bisect_right(ends, whole[-1] + most) - 1])
+    parts = len(whole) - 1
+    even = [0, *(_nearest(ends, count * k // parts) for k in range(1, parts)), count]
+    return even if all(0 < b - a <= most for a, b in itertools.pairwise(even)) else whole
+
+
+def _nearest(sorted_numbers: list[int], to: int) -> int:
+    i = bisect.bisect_left(sorted_numbers, to)
+    return min(sorted_numbers[max(i - 1, 0) : i + 1], key=lambda n: abs(n - to))
 
 
 def digest_of(shapes: cl.Library | cl.Scene) -> str:

@@ -130,6 +130,10 @@ class Local:
     def rows(self) -> int:
         return cl.pair_rows(self.path)
 
+    def groups(self) -> list[int]:
+        """The rows of each row group, if it is a Parquet file."""
+        return _groups(self.path) if self.path.endswith(".parquet") else []
+
     def stamp(self) -> str:
         """The identity of a result for the manifest: empty, since its digest is compared."""
         return ""
@@ -269,6 +273,12 @@ class Remote:
         except (KeyError, IndexError, ValueError, zipfile.BadZipFile) as e:
             raise FileError(f"{self.name}: {e}") from e
 
+    def groups(self) -> list[int]:
+        if not self.path.endswith(".parquet"):
+            return []
+        with self._errors(), self.fs.open_input_file(self.path) as f:
+            return _groups(f)
+
     @contextlib.contextmanager
     def reading(self, lo: int, hi: int, head: int = 0) -> Iterator[str]:
         """A local file that has these rows, and the first ones, at their places. Errors of what is done with it name
@@ -371,6 +381,18 @@ class Remote:
             yield
         except FileError as e:
             raise FileError(str(e).replace(local, self.name)) from e
+
+
+def _groups(source: Any) -> list[int]:
+    """The rows of each row group of a Parquet file, none if pyarrow cannot read it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        about = pq.read_metadata(source)
+    except pa.ArrowException:
+        return []
+    return [about.row_group(i).num_rows for i in range(about.num_row_groups)]
 
 
 def _parquet(f: Any, size: int, lo: int, hi: int, head: int) -> list[tuple[int, int]]:
