@@ -39,14 +39,28 @@ def file(pairs: str, lib: cl.Library, engine: cl.Engine, out: Path) -> None:
     cl.score_file(pairs, out / "answers.parquet", library=lib, audit=False, engine=engine)
 
 
-def pyarrow(pairs: str, lib: cl.Library, engine: cl.Engine, out: Path) -> None:
-    """pyarrow reads, and writes with plain encoding."""
+def read_by_pyarrow(pairs: str, lib: cl.Library, engine: cl.Engine) -> Any:
+    """The answers of a stream that pyarrow reads."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     source = pq.ParquetFile(pairs, pre_buffer=False)  # which would keep all that it has read
-    batches = pa.RecordBatchReader.from_batches(source.schema_arrow, source.iter_batches(ROWS))
-    answers = pa.RecordBatchReader.from_stream(cl.score_stream(batches, library=lib, engine=engine))
+    batches = source.iter_batches(ROWS, use_threads=False)  # its threads would take the cores of the engine
+    reader = pa.RecordBatchReader.from_batches(source.schema_arrow, batches)
+    return pa.RecordBatchReader.from_stream(cl.score_stream(reader, library=lib, engine=engine))
+
+
+def pyarrow(pairs: str, lib: cl.Library, engine: cl.Engine, out: Path) -> None:
+    """pyarrow reads, and takes the answers."""
+    for _ in read_by_pyarrow(pairs, lib, engine):
+        pass
+
+
+def pyarrow_writes(pairs: str, lib: cl.Library, engine: cl.Engine, out: Path) -> None:
+    """pyarrow reads, and writes with plain encoding."""
+    import pyarrow.parquet as pq
+
+    answers = read_by_pyarrow(pairs, lib, engine)
     plain: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_statistics": False}
     with pq.ParquetWriter(out / "answers.parquet", answers.schema, **plain) as w:
         for b in answers:
@@ -81,15 +95,21 @@ def duckdb(pairs: str, lib: cl.Library, engine: cl.Engine, out: Path) -> None:
 
 
 def on_ray(pairs: str, lib: cl.Library, engine: cl.Engine, out: Path) -> int:
-    """Two tasks of a thread; the peak is that of the largest worker."""
+    """Two tasks of a thread at a time; the peak is that of the largest worker."""
     from clearance import ray as cr
 
     files = f"{pairs}/*.parquet" if Path(pairs).is_dir() else pairs
-    return cr.score(files, out / "parts", library=lib, backend="cpu", rows_per_shard=500_000).peak_memory
+    return cr.score(files, out / "parts", library=lib, backend="cpu").peak_memory
+
+
+def waited() -> None:
+    """A task so long that another worker takes the next."""
+    time.sleep(1)
 
 
 CASES: dict[str, Callable[[str, cl.Library, cl.Engine, Path], int | None]] = {
-    "file": file, "pyarrow": pyarrow, "polars": polars, "duckdb": duckdb, "ray": on_ray
+    "file": file, "pyarrow": pyarrow, "pyarrow_writes": pyarrow_writes, "polars": polars, "duckdb": duckdb,
+    "ray": on_ray,
 }  # fmt: skip
 
 
@@ -117,7 +137,7 @@ def digest(files: list[Path]) -> str:
 
 
 def figures(case: str, wall: float, used: str, peak: int) -> str:
-    return f"{case:<10} {wall:7.2f} s, CPU {used}, peak {peak / 1e6:,.0f} MB"
+    return f"{case:<14} {wall:7.2f} s, CPU {used}, peak {peak / 1e6:,.0f} MB"
 
 
 def one(case: str, pairs: str, shapes: str, out: Path) -> str:
@@ -129,6 +149,7 @@ def one(case: str, pairs: str, shapes: str, out: Path) -> str:
         import ray
 
         ray.init(num_cpus=2, object_store_memory=200_000_000, include_dashboard=False, log_to_driver=False)
+        ray.get([ray.remote(waited).remote() for _ in range(2)])  # now Ray has started both workers
     with cl.Engine("cpu") as engine:
         n = min(1000, cl.pair_rows(pairs))
         cl.score_file(pairs, out / "first.parquet", library=lib, rows=(0, n), audit=False, engine=engine)

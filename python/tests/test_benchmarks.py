@@ -114,7 +114,7 @@ def test_solvers(batchbench: Path, tmp_path: Path) -> None:
 def test_streams(pair_files: Path) -> None:
     for name in ("polars", "duckdb", "pyarrow"):
         pytest.importorskip(name, reason=f"{name} is not installed: pip install {name} to run this test")
-    cases = ["file", "pyarrow", "polars", "duckdb"]
+    cases = ["file", "pyarrow", "pyarrow_writes", "polars", "duckdb"]
     files = str(pair_files / "a.parquet"), str(pair_files / "shapes0.json")
     lines = ran("streams.py", *files, "--rounds", "1", "--only", *cases).splitlines()
     assert [line.split()[0] for line in lines] == cases

@@ -119,8 +119,8 @@ def plan(
 
 def cuts(count: int, most: int, starts: list[int]) -> list[int]:
     """Where a file is cut into shards of at most so many rows, or worlds, with its ends: at starts of row groups, since
-    both shards read a group that is cut, unless there are groups of more rows. The shards are of about one size, so that
-    they end together."""
+    both shards read a group that is cut, unless there are groups of more rows. The shards are of about one size, so
+    that they end together."""
     parts = max(-(-count // most), 1)
     equal = [count * k // parts for k in range(parts + 1)]
     ends = [*starts, count]
