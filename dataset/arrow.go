@@ -144,16 +144,9 @@ func arrowVectors(a arrow.Array, width int) ([]float64, error) {
 	}
 	values := list.ListValues()
 	if a.NullN() == 0 && n > 0 {
-		first, end := list.ValueOffsets(0)
+		first, _ := list.ValueOffsets(0)
 		_, last := list.ValueOffsets(n - 1)
-		even := end-first == int64(width) && last-first == int64(n*width)
-		for i := 1; even && i < n; i++ { // of a fixed size this holds; lists of other lengths may have the same sum
-			if _, fixed := a.(*array.FixedSizeList); fixed {
-				break
-			}
-			from, to := list.ValueOffsets(i)
-			even = to-from == int64(width)
-		}
+		even := last-first == int64(n*width) && lengths(a, width)
 		if v, ok := values.(*array.Float64); ok && even && v.NullN() == 0 {
 			return v.Float64Values()[first:last], nil
 		}
@@ -176,6 +169,29 @@ func arrowVectors(a arrow.Array, width int) ([]float64, error) {
 		}
 	}
 	return out, nil
+}
+
+// lengths reports whether all lists of a column have a length.
+func lengths(a arrow.Array, length int) bool {
+	from := a.Data().Offset()
+	switch l := a.(type) {
+	case *array.FixedSizeList:
+		return int(l.DataType().(*arrow.FixedSizeListType).Len()) == length
+	case *array.List:
+		return evenly(l.Offsets()[from:from+l.Len()+1], length)
+	case *array.LargeList:
+		return evenly(l.Offsets()[from:from+l.Len()+1], length)
+	}
+	return false
+}
+
+// evenly reports whether numbers ascend by a step.
+func evenly[T int32 | int64](numbers []T, step int) bool {
+	wrong := T(0)
+	for i := 1; i < len(numbers); i++ {
+		wrong |= numbers[i] - numbers[i-1] - T(step)
+	}
+	return wrong == 0
 }
 
 func arrowNumber(a arrow.Array, i int) float64 {
