@@ -101,7 +101,7 @@ func (s *worldSolver) solveGroup(g *groups, i int, p *Problem, o *Options, trust
 	for k := range all {
 		w := int(all[k].index)
 		switch {
-		case !trusted && p.CheckWorld(w) != nil:
+		case !trusted && !p.plain(w) && p.CheckWorld(w) != nil:
 			out.invalid(p, w)
 		case o.Sweeps > 0 && g.serves(p, w):
 			s.group[n] = all[k].index
