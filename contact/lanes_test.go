@@ -1,6 +1,7 @@
 package contact_test
 
 import (
+	"math"
 	"runtime"
 	"slices"
 	"testing"
@@ -182,6 +183,40 @@ func independent(t *testing.T, worlds []scenes.World, all *contact.Problem, o co
 			!slices.Equal(got.Velocity, want.Velocity[w*m:w*m+len(got.Velocity)]) ||
 			got.Sweeps[0] != want.Sweeps[w] || got.Steps[0] != want.Steps[w] || got.Status[0] != want.Status[w] {
 			t.Fatalf("%s %v, %d sweeps: world %d has other bits alone", o.SIMD, o.Model, o.Sweeps, w)
+		}
+	}
+}
+
+// TestStartOfBodiesAlone: cubes that the ground stops are solved without a sweep, also beside a cube that slides, whose
+// contacts leave their cones and are swept.
+func TestStartOfBodiesAlone(t *testing.T) {
+	for _, variant := range lanes.Supported() {
+		for _, model := range []contact.Model{contact.NCP, contact.CCP} {
+			worlds := pushedBoxes(20)
+			for w := range worlds {
+				two := pushedBoxes(2)
+				if w%2 == 1 {
+					two[1].Bodies[0].Velocity.X = 1 // slides
+				}
+				worlds[w].Bodies = append(worlds[w].Bodies, two[1].Bodies[0])
+				for _, c := range two[1].Contacts {
+					c.B = 1
+					worlds[w].Contacts = append(worlds[w].Contacts, c)
+				}
+			}
+			p := scenes.Pack(worlds)
+			got := solve(t, p, contact.Options{Model: model, SIMD: variant})
+			none := sweep(t, p, contact.Options{Model: model, SIMD: variant, Sweeps: 1, Steps: -1})
+			for w := range worlds {
+				if slides := w%2 == 1; slides != (got.Sweeps[w] > 0) {
+					t.Errorf("%s %v, world %d: %d sweeps", variant, model, w, got.Sweeps[w])
+				}
+				for k := 6 * 2 * w; k < 6*2*w+6; k++ { // the first cube rests, to the rounding of float32
+					if v := max(math.Abs(got.Velocity[k]), math.Abs(none.Velocity[k])); !(v < 1e-7) {
+						t.Errorf("%s %v, world %d: a speed of %g of the cube that rests", variant, model, w, v)
+					}
+				}
+			}
 		}
 	}
 }

@@ -24,7 +24,8 @@ typedef float slim[W] __attribute__((aligned(32)));
 
 // Entry BODIES of the arrays is the world, which does not move.
 typedef struct {
-    wide v_free[6], v[6]; // linear, angular; v = v_free + M⁻¹Jᵀλ
+    wide v_free[6], v[6];  // linear, angular; v = v_free + M⁻¹Jᵀλ
+    wide mass, inertia[6]; // 0 where it does not move
     wide inverse_mass, inverse_inertia[6];
     slim dv[6], inverse_mass32, inverse_inertia32[6];
     int moves; // in any lane
@@ -43,6 +44,13 @@ typedef struct {
     slim g_xn, g_yn;
 } slot;
 
+// A body in the start of alone.h. factor is the lower triangle of A, and then its factors LDLᵀ with 1/D; change is
+// Jᵀκ(c* − Jv).
+typedef struct {
+    wide factor[21], change[6];
+    wide weight; // κ, 0 where the body touches one that moves, or does not move itself
+} lone;
+
 // A contact of a world in the order of slots.
 typedef struct {
     uint64_t key;
@@ -56,6 +64,7 @@ typedef struct {
 typedef struct {
     const lanes_options *o;
     body *bodies;
+    lone *lones; // see alone.h
     slot *slots;
     entry *entries;    // [W, contacts]
     int32_t n;         // slots
@@ -96,8 +105,9 @@ static void load_bodies(group *g, const int32_t *world, const double *mass, cons
             double m = mass[k];
             if (m - m != 0) continue; // infinite
             to->moves = 1;
-            to->inverse_mass[l] = 1 / m;
+            to->mass[l] = m, to->inverse_mass[l] = 1 / m;
             const double *s = inertia + 6 * k;
+            for (int i = 0; i < 6; i++) to->inertia[i][l] = s[i];
             double xx = s[1] * s[2] - s[5] * s[5], xy = s[4] * s[5] - s[3] * s[2], xz = s[3] * s[5] - s[1] * s[4];
             double r = 1 / (s[0] * xx + s[3] * xy + s[4] * xz);
             to->inverse_inertia[0][l] = xx * r;
@@ -286,24 +296,31 @@ INLINE vd scaled(const residual *e) {
     return max_nan(e->dual, max_nan(e->primal / e->largest, e->complementarity / e->largest));
 }
 
+// relative sets c to Jv − c* of a slot.
+INLINE void relative(const group *g, const slot *k, int h, vd c[3]) {
+    const body *a = &g->bodies[k->a], *b = &g->bodies[k->b];
+    vd ra[3], rb[3], wa[3], wb[3], u[3];
+    for (int i = 0; i < 3; i++) {
+        ra[i] = d(k->arm_a[i], h), rb[i] = d(k->arm_b[i], h);
+        wa[i] = d(a->v[3 + i], h), wb[i] = d(b->v[3 + i], h);
+    }
+    CROSS(vd, xa, wa, ra);
+    CROSS(vd, xb, wb, rb);
+    for (int i = 0; i < 3; i++) u[i] = d(b->v[i], h) + xb[i] - d(a->v[i], h) - xa[i];
+    for (int i = 0; i < 3; i++)
+        c[i] = d(k->axis[i][0], h) * u[0] + d(k->axis[i][1], h) * u[1] + d(k->axis[i][2], h) * u[2];
+    c[2] += d(k->bias, h);
+}
+
 // measure forms v and c of the impulses and returns their residuals.
 static residual measure(group *g, int h) {
     form(g, h);
     vd zero = set_d(0), one = set_d(1), dual = zero, primal = zero, complementarity = zero, most = one;
     for (int s = 0; s < g->n; s++) {
         slot *k = &g->slots[s];
-        body *a = &g->bodies[k->a], *b = &g->bodies[k->b];
-        vd ra[3], rb[3], wa[3], wb[3], u[3], c[3], l[3], mu = d(k->friction, h);
-        for (int i = 0; i < 3; i++) {
-            ra[i] = d(k->arm_a[i], h), rb[i] = d(k->arm_b[i], h), l[i] = d(k->lambda[i], h);
-            wa[i] = d(a->v[3 + i], h), wb[i] = d(b->v[3 + i], h);
-        }
-        CROSS(vd, xa, wa, ra);
-        CROSS(vd, xb, wb, rb);
-        for (int i = 0; i < 3; i++) u[i] = d(b->v[i], h) + xb[i] - d(a->v[i], h) - xa[i];
-        for (int i = 0; i < 3; i++)
-            c[i] = d(k->axis[i][0], h) * u[0] + d(k->axis[i][1], h) * u[1] + d(k->axis[i][2], h) * u[2];
-        c[2] += d(k->bias, h);
+        vd c[3], l[3], mu = d(k->friction, h);
+        for (int i = 0; i < 3; i++) l[i] = d(k->lambda[i], h);
+        relative(g, k, h, c);
         for (int i = 0; i < 3; i++) narrow(k->c[i] + LANES_OF_D * h, c[i]);
         vd slip = sqrt_d(c[0] * c[0] + c[1] * c[1]), force = sqrt_d(l[0] * l[0] + l[1] * l[1]);
         if (!g->o->convex) c[2] += mu * slip;
@@ -386,6 +403,8 @@ INLINE void sweep(group *g, int convex) {
     }
 }
 
+#include "alone.h"
+
 // slow reports whether sweeps are left to Newton's method: if two blocks have taken the least residual to more than
 // PROGRESS of it, and at this rate four more do not take it to the tolerance.
 static int slow(const lanes_options *o, double now, double before) {
@@ -405,16 +424,14 @@ static int keep(group *g, int sweeps) {
         for (int i = 0; i < LANES_OF_D; i++) {
             int l = LANES_OF_D * h + i;
             if (l >= g->o->worlds) continue;
-            double before = g->past[1][l];
             int better_now = 0;
             if (!g->closed[l]) { // else it keeps what it has
                 g->made[l] = sweeps;
-                better_now = e[i] < g->best[l];
+                better_now = e[i] <= g->best[l];
             }
-            g->past[1][l] = g->past[0][l], g->past[0][l] = g->best[l];
             if (better_now) g->best[l] = e[i], better[i] = 1, any = 1;
             else g->fresh[h] = 0;
-            g->closed[l] |= g->best[l] <= g->o->tolerance || slow(g->o, g->best[l], before);
+            g->closed[l] |= g->best[l] <= g->o->tolerance;
             open |= !g->closed[l];
         }
         if (!any) continue;
@@ -435,17 +452,45 @@ static void measure_best(group *g, int h) {
     g->e[h] = measure(g, h);
 }
 
+// end_slow closes the worlds whose sweeps are slow, and returns whether a world is to be swept on.
+static int end_slow(group *g) {
+    int open = 0;
+    for (int l = 0; l < g->o->worlds; l++) {
+        g->closed[l] |= slow(g->o, g->best[l], g->past[1][l]);
+        g->past[1][l] = g->past[0][l], g->past[0][l] = g->best[l];
+        open |= !g->closed[l];
+    }
+    return open;
+}
+
+// start starts the sweeps of bodies that touch only bodies that do not move, see alone.h, and returns whether a world
+// is to be swept. The other worlds keep their impulses, and their bits.
+static int start(group *g) {
+    int open = 0, changed = 0;
+    for (int h = 0; h < HALVES; h++) { changed |= LANES_OF_D * h < g->o->worlds && start_alone(g, h); }
+    if (changed) keep(g, 0);
+    for (int h = 0; h < HALVES; h++) {
+        if (changed) measure_best(g, h);
+        for (int s = 0; s < g->n; s++)
+            for (int i = 0; i < 3; i++) narrow(g->slots[s].lambda32[i] + LANES_OF_D * h, d(g->slots[s].lambda[i], h));
+    }
+    for (int l = 0; l < g->o->worlds; l++) open |= !g->closed[l];
+    return open;
+}
+
 LANES_SWEEP(SWEEP) {
     group g = {.o = o, .bodies = scratch};
     g.slots = (slot *)(g.bodies + o->bodies + 1);
-    g.entries = (entry *)(g.slots + (int64_t)W * o->contacts);
+    g.lones = (lone *)(g.slots + (int64_t)W * o->contacts);
+    g.entries = (entry *)(g.lones + o->bodies + 1);
     load_bodies(&g, world, mass, inertia, velocity);
     list(&g, world, count, body_a, body_b);
     load_contacts(&g, world, count, body_a, body_b, arm_a, arm_b, frame, friction, target, warm);
     for (int l = 0; l < W; l++) g.best[l] = g.past[0][l] = g.past[1][l] = __builtin_inf();
     for (int h = 0; h < HALVES; h++) into_cones(&g, h);
-    int open = keep(&g, 0);
+    int open = keep(&g, 0) && start(&g);
     if (open) prepare(&g);
+    end_slow(&g);
     for (int k = 0; open && k < o->sweeps;) {
         for (int b = 0; b < o->bodies; b++) memset(g.bodies[b].dv, 0, sizeof g.bodies[b].dv);
         for (int end = k + BLOCK < o->sweeps ? k + BLOCK : o->sweeps; k < end; k++) {
@@ -458,7 +503,7 @@ LANES_SWEEP(SWEEP) {
                     put_d(g.slots[s].lambda[i], h, widen(g.slots[s].lambda32[i] + LANES_OF_D * h));
             into_cones(&g, h);
         }
-        open = keep(&g, k);
+        open = keep(&g, k) && end_slow(&g);
     }
     for (int s = 0; s < g.n; s++)
         for (int l = 0; l < o->worlds; l++)
