@@ -39,7 +39,8 @@ func TestDropInternal(t *testing.T) {
 	for model, law := range laws {
 		for kind, worlds := range kinds {
 			p := scenes.Pack(worlds)
-			o := contact.Options{Model: model, Tolerance: 1e-9, SIMD: contact.Off} // package lanes leaves none on the ground
+			// Package lanes leaves no internal forces on the ground.
+			o := contact.Options{Model: model, Tolerance: 1e-9, SIMD: contact.Off}
 			before := solve(t, p, o)
 			o.DropInternal = true
 			after := solve(t, p, o)

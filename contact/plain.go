@@ -3,7 +3,8 @@ package contact
 import "math"
 
 // plain reports whether world w meets simple conditions, from which its validity follows and which nearly all valid
-// worlds meet: it takes a fifth of the time of [Problem.CheckWorld], which decides about the others and has the reasons.
+// worlds meet: it takes a fifth of the time of [Problem.CheckWorld], which decides about the others and has the
+// reasons.
 // Comparisons with NaN are false.
 func (p *Problem) plain(w int) bool {
 	n := int(p.Count[w])
@@ -32,8 +33,8 @@ func plainInertia(i *[6]float64) bool {
 		definite(half, half-i[0], half-i[1], half-i[2], -i[3], -i[4], -i[5])
 }
 
-// definite reports whether a symmetric matrix with a trace of at most 2·half has a least eigenvalue above 1e-10·half, far
-// from rounding: by its minors and by det, which is at most that eigenvalue times half².
+// definite reports whether a symmetric matrix with a trace of at most 2·half has a least eigenvalue above 1e-10·half,
+// far from rounding: by its minors and by det, which is at most that eigenvalue times half².
 func definite(half, xx, yy, zz, xy, xz, yz float64) bool {
 	minor := xx*yy - xy*xy
 	det := xx*(yy*zz-yz*yz) - xy*(xy*zz-yz*xz) + xz*(xy*yz-yy*xz)

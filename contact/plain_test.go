@@ -26,8 +26,8 @@ func plainProblem(rng *rand.Rand) *Problem {
 	return p
 }
 
-// TestPlainIsValid: a world that the simple conditions take is valid, whatever a value of any column is replaced by, and
-// they take a valid world.
+// TestPlainIsValid: a world that the simple conditions take is valid, whatever a value of any column is replaced by,
+// and they take a valid world.
 func TestPlainIsValid(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	bad := []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, 1e-7, 1 + 1e-6, 3, -1e300, 1e300, 1e-300}
