@@ -44,6 +44,9 @@ type Product struct {
 	Operands []float64
 	Results  []float64
 
+	// Sums, if not nil, says which rows count, and that the results are sums of their gradients by body.
+	Sums *Sums
+
 	// Bodies says that the results are the sums of the gradients of all rows by body of a world, [W,M,6], each in the
 	// order of the rows. The input is Worlds of shapes.
 	Bodies bool
@@ -57,6 +60,15 @@ func (p *Product) Check(in Input) error {
 	operand, result := p.Kind.Widths()
 	n := in.Len()
 	want := result * n
+	if p.Sums != nil {
+		if err := p.Sums.check(n); err != nil {
+			return fmt.Errorf("batch: sums of products: %w", err)
+		}
+		if p.Kind == JVP || p.Bodies {
+			return fmt.Errorf("batch: sums of products: the product is a tangent, or has sums by body of all rows")
+		}
+		n, want = p.Sums.groups(), BodyWidth*p.Sums.worlds()*p.Sums.PerWorld
+	}
 	if p.Bodies {
 		w, ok := in.(*Worlds)
 		switch {

@@ -77,11 +77,11 @@ func (r *Reduction) check(n int, results *Results) error {
 // checkEnds checks the ends of consecutive ranges from 0 to n.
 func checkEnds(name string, ends []int32, n int) error {
 	if len(ends) == 0 || ends[0] != 0 || int(ends[len(ends)-1]) != n {
-		return fmt.Errorf("batch: the %s of a reduction do not reach from 0 to %d", name, n)
+		return fmt.Errorf("batch: the %s do not reach from 0 to %d", name, n)
 	}
 	for i, e := range ends[1:] {
 		if e < ends[i] {
-			return fmt.Errorf("batch: %s[%d] = %d of a reduction is less than the one before, %d", name, i+1, e,
+			return fmt.Errorf("batch: %s[%d] = %d is less than the one before, %d", name, i+1, e,
 				ends[i])
 		}
 	}

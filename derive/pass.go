@@ -133,7 +133,7 @@ func (p *Pass) Multiply(ctx context.Context, job *batch.Job, product *batch.Prod
 		return fmt.Errorf("derive: %w", err)
 	}
 	switch {
-	case product.Bodies:
+	case product.Bodies || product.Sums != nil:
 		return errors.New("derive: sums by body are those of RolloutVJP")
 	case product.Kind == batch.VJP:
 		return p.VJP(ctx, job, product.Operands, product.Results)

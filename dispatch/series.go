@@ -85,6 +85,49 @@ func (s *Series) Run(ctx context.Context, job *batch.Job) (*Report, error) {
 	return rep, err
 }
 
+// Multiplies reports whether the back end that is asked first takes products of derivatives of jobs of the series, of
+// which the options configure the derivative.
+func (s *Series) Multiplies(o *batch.Options) bool {
+	m := s.first()
+	if m == nil {
+		return false
+	}
+	x, ok := As[Multiplier](m.Backend)
+	return ok && x.Multiplies(o)
+}
+
+// Multiply has the back end that is asked first take products, see [Multiplier]. If it fails, all worlds of p.Sums, or
+// all rows, are left, and it is not used again.
+func (s *Series) Multiply(ctx context.Context, job *batch.Job, p *batch.Product) (left []int, err error) {
+	if err := s.d.begin(); err != nil {
+		return nil, err
+	}
+	defer s.d.calls.Done()
+	m := s.first()
+	if m == nil {
+		return nil, fmt.Errorf("dispatch: %w: all back ends of the series have failed: %w", ErrNoBackend, s.pool.last)
+	}
+	x, ok := As[Multiplier](m.Backend)
+	if !ok {
+		return nil, fmt.Errorf("dispatch: products by %s: %w", m.Name(), batch.ErrNotAvailable)
+	}
+	defer recovered("back end "+m.Name(), &err)
+	left, err = x.Multiply(ctx, job, p)
+	if err == nil || ended(ctx, err) {
+		return left, err
+	}
+	s.pool.drop(m, err)
+	n := job.Input.Len()
+	if p.Sums != nil {
+		n = len(p.Sums.Worlds) - 1
+	}
+	left = make([]int, n)
+	for i := range left {
+		left[i] = i
+	}
+	return left, nil
+}
+
 // first returns the best member that has not failed, nil if there is none.
 func (s *Series) first() *member {
 	for _, m := range s.pool.all {

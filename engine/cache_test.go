@@ -105,6 +105,33 @@ func TestCacheFolder(t *testing.T) {
 	}
 }
 
+// TestWarmDerivatives: after WarmDerivatives calls with derivatives compile no more than the query does.
+func TestWarmDerivatives(t *testing.T) {
+	b := openAlone(t, Options{})
+	lib, pairs := set(t, "boxes", 0, 10)
+	direct(t, b, lib, pairs, batch.Options{})
+	modes := []batch.DerivativeMode{batch.ExactDerivative, batch.GumbelDerivative, batch.GaussianDerivative}
+	if err := b.WarmDerivatives(t.Context(), modes, lib); err != nil {
+		t.Fatal(err)
+	}
+	defer vk.Inject(vk.Fault{Call: "vkCreateComputePipelines", Times: -1, Result: vk.ErrorOutOfHostMemory})()
+	w := &batch.Worlds{Shapes: pairs.ShapeA[:2], Poses: make([]float64, 7*2), TemplateA: []int32{0},
+		TemplateB: []int32{1}}
+	w.Poses[3], w.Poses[7], w.Poses[10] = 1, 9, 1
+	for _, mode := range modes[:2] {
+		o := batch.Options{Derivative: batch.Derivative{Mode: mode}}
+		derivedOf(t, b, lib, pairs, o)
+		for _, p := range []batch.Product{{Kind: batch.VJP}, {Kind: batch.ValueVJP}, {Kind: batch.JVP},
+			{Kind: batch.VJP, Bodies: true}} {
+			operand, result := p.Kind.Widths()
+			p.Operands, p.Results = make([]float64, operand), make([]float64, result)
+			if _, err := b.Multiply(t.Context(), &batch.Job{Library: lib, Input: w, Options: o}, &p); err != nil {
+				t.Errorf("%v, kind %d: %v", mode, p.Kind, err)
+			}
+		}
+	}
+}
+
 // TestWarm: after Warm no call compiles anything.
 func TestWarm(t *testing.T) {
 	b := openAlone(t, Options{})

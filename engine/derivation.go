@@ -43,10 +43,13 @@ type derivedColumn struct {
 // closed form of columns that the host has.
 func (b *Backend) Derives(o *batch.Options, columns batch.Columns) bool {
 	info, d := o.Query.Info(), &o.Derivative
-	mode := d.Mode == batch.ExactDerivative || d.Mode == batch.GumbelDerivative && d.Rings == 0
+	mode := derivedModes[d.Mode] && (d.Mode != batch.GumbelDerivative || d.Rings == 0)
 	return b.pipelines.arithmetic.float64 && info.SignedDistance && !info.Boolean() &&
 		mode && columns&batch.DerivedColumns&^batch.ColDDistance != 0
 }
+
+// derivedModes are those of derivatives.comp.
+var derivedModes = [batch.DerivativeModeCount]bool{batch.ExactDerivative: true, batch.GumbelDerivative: true}
 
 // derivedNeeds are the columns of answers that derivatives take.
 const derivedNeeds = batch.ColDistance | batch.ColGap | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB |
@@ -71,7 +74,7 @@ func (b *Backend) derivedRows() int {
 // the largest buffer, as those of a held batch may: all are then left to the host.
 func (d *derivation) of(b *Backend, o *batch.Options, q *layout.QueryRecord, lib *library, l *placement,
 	out *batch.Results) (*derivation, error) {
-	d.product, d.sums.bytes, d.record = nil, 0, recordOf(o, q, l)
+	d.product, d.sums, d.record = nil, d.sums.none(), recordOf(o, q, l)
 	d.record.Derived = uint32(out.Columns & batch.DerivedColumns)
 	d.columns = d.columns[:0]
 	words, rows := 0, l.n+l.n&1
@@ -103,7 +106,8 @@ func recordOf(o *batch.Options, q *layout.QueryRecord, l *placement) layout.Deri
 // reserve makes room for the output, and for so many bytes of operands and of lists of sums.
 func (d *derivation) reserve(b *Backend, operands, places uint64) error {
 	if d.blocks != nil && d.bytes <= d.out.host.Size() && operands <= d.operands.host.Size() &&
-		places <= d.sums.places.host.Size() && d.sums.bytes <= d.sums.out.host.Size() {
+		places <= d.sums.places.host.Size() && d.sums.bytes <= d.sums.out.host.Size() &&
+		d.sums.words() <= d.sums.selected.Size() {
 		return nil
 	}
 	free(d.blocks)
@@ -113,9 +117,11 @@ func (d *derivation) reserve(b *Backend, operands, places uint64) error {
 	p.input(&d.operands, max(operands, d.operands.host.Size()))
 	p.input(&d.sums.places, max(places, d.sums.places.host.Size()))
 	p.output(&d.sums.out, max(d.sums.bytes, d.sums.out.host.Size(), 4))
+	p.device(&d.sums.selected, max(d.sums.words(), d.sums.selected.Size(), 4))
 	var err error
 	if d.blocks, err = p.allocate(); err != nil {
 		d.out, d.operands, d.sums.places, d.sums.out = mirror{}, mirror{}, mirror{}, mirror{}
+		d.sums.selected = vk.Buffer{}
 	}
 	return err
 }

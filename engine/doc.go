@@ -24,15 +24,16 @@
 // Where the results have columns of derivatives that [Backend.Derives] accepts, derivatives.comp takes the answers
 // where they are, and its columns are read with them. Chunks are smaller then. Rows that it leaves keep the smoothness
 // batch.NotDerived, and package derive takes them from their answers. [Backend.Multiply] multiplies derivatives with
-// vectors, and adds up the gradients of worlds by body: these are read back, and the answers are not.
+// vectors, and adds up the gradients of worlds by body, also of bodies of parts: these are read back, and the answers
+// are not.
 //
 // # Opening
 //
 // [Open] checks that the device adds, multiplies, divides and takes square roots as certificates require, of doubles
 // and of sums of two floats, and reads every type of record correctly; otherwise it returns an error. Compiled shaders
 // are kept in the user's cache folder, one file for each device, driver and version of the shaders; [Backend.Warm]
-// compiles all of them at once. A program may have new devices tried in a process of its own first ([Options.Probe]),
-// because no process survives a driver that crashes.
+// compiles all of them at once, [Backend.WarmDerivatives] those of derivatives. A program may have new devices tried in
+// a process of its own first ([Options.Probe]), because no process survives a driver that crashes.
 //
 // # Answers
 //

@@ -51,7 +51,7 @@ func (f *flight) start(b *Backend, lib *library, c *chain, q layout.QueryRecord,
 	if der != nil {
 		r.derivation, r.derivative, r.derived = der.chain, der.record, der.out.device
 		if der.product != nil {
-			r.down, r.sums = 0, der.sums.record
+			r.down, r.sums, r.least = 0, der.sums.record, der.sums.groups
 			r.operands = [2]uint64{der.operands.fresh, der.sums.places.fresh}
 		}
 	}

@@ -74,11 +74,13 @@ var passes = [...]pass{
 		in: "Shapes64 Vertices64 Cells Poses Indices Searches Continued Counts", out: "Columns"},
 
 	// Any query with derivatives.
+	{name: "least", when: selected, rows: groupRows,
+		in: "Columns Places", out: "Derived Selected"},
 	{name: "derivatives", when: differentiated, rows: derivedRows,
-		in:  "Shapes64 Vertices64 Poses Indices Columns Cells HullFaces HullFaceStarts Operands",
-		out: "Derived"},
+		in:  "Shapes64 Vertices64 Poses Indices Columns Cells HullFaces HullFaceStarts Operands Selected",
+		out: "Derived Selected"},
 	{name: "body_gradients", when: summed, rows: bodyRows,
-		in: "Derived Places", out: "Sums"},
+		in: "Derived Places Poses Indices Selected", out: "Sums"},
 
 	// Any query with a reduction.
 	{name: "reduce", when: reduced, rows: portions,
@@ -93,6 +95,7 @@ const (
 	growthDistance
 	forDepth       // it is for penetration depths
 	differentiated // derivatives alone
+	selected       // the choice of rows whose products are summed alone
 	summed         // sums of products by body alone
 	reduced        // the reduction alone
 
@@ -114,6 +117,7 @@ const (
 	allRows     rows = iota
 	depths           // the records of layout.ListDepths, by as many at a time as there is scratch memory for
 	derivedRows      // all, of a DerivativeRecord
+	groupRows        // groups of batch.Sums
 	bodyRows         // bodies of worlds
 	portions         // of a reduction
 	firstList

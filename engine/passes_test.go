@@ -44,7 +44,7 @@ func TestPasses(t *testing.T) {
 		for _, c := range s.Constants {
 			new(question).constant(p, c.Name)
 		}
-		double := p.when&(hasDouble|provedInDouble|growthDistance|differentiated|summed|reduced) != 0
+		double := p.when&(hasDouble|provedInDouble|growthDistance|differentiated|selected|summed|reduced) != 0
 		if s.Float64 && !double {
 			t.Errorf("%s needs double precision, and devices without it take the pass", p.name)
 		}

@@ -118,6 +118,9 @@ func (p *pipelines) forProducts(have kinds, m batch.DerivativeMode, k batch.Prod
 	return p.chain(question{holds: differentiated, have: have, gumbel: m == batch.GumbelDerivative, product: k})
 }
 
+// forLeast returns the pass that selects the rows whose products are summed.
+func (p *pipelines) forLeast() (*chain, error) { return p.chain(question{holds: selected}) }
+
 // forBodies returns the pass that adds up products by body.
 func (p *pipelines) forBodies() (*chain, error) { return p.chain(question{holds: summed}) }
 
@@ -164,6 +167,8 @@ func (p *pipelines) compile(pass int, q *question) (step, error) {
 	}
 	pushed := unsafe.Sizeof(layout.QueryRecord{})
 	switch row.rows {
+	case groupRows:
+		pushed = unsafe.Sizeof(layout.LeastRecord{})
 	case bodyRows:
 		pushed = unsafe.Sizeof(layout.BodyRecord{})
 	case derivedRows:
@@ -207,10 +212,40 @@ func (p *pipelines) warm(m batch.Method, have kinds) error {
 	return nil
 }
 
+// warmDerivatives compiles the pipelines of the derivatives of a mode.
+func (p *pipelines) warmDerivatives(m batch.DerivativeMode, have kinds) error {
+	if !p.arithmetic.float64 || !derivedModes[m] {
+		return nil
+	}
+	for _, k := range []batch.ProductKind{batch.NoProduct, batch.VJP, batch.ValueVJP, batch.JVP} {
+		if _, err := p.forProducts(have, m, k); err != nil {
+			return err
+		}
+	}
+	if _, err := p.forLeast(); err != nil {
+		return err
+	}
+	_, err := p.forBodies()
+	return err
+}
+
 // Warm compiles the shaders of all queries and methods for libraries with the same kinds of shapes as these, so that no
-// later call waits for the compiler, and saves them, see [Options.CacheDir]. That of derivatives is compiled with the
-// first call that needs it.
+// later call waits for the compiler, and saves them, see [Options.CacheDir]. Those of derivatives are left to
+// [Backend.WarmDerivatives].
 func (b *Backend) Warm(ctx context.Context, libraries ...*batch.Library) error {
+	return warmAll(ctx, b, libraries, methods, b.pipelines.warm)
+}
+
+// WarmDerivatives is Warm for the shaders of derivatives of some modes: the columns, and the products. Modes that the
+// host takes have none.
+func (b *Backend) WarmDerivatives(ctx context.Context, modes []batch.DerivativeMode,
+	libraries ...*batch.Library) error {
+	return warmAll(ctx, b, libraries, modes, b.pipelines.warmDerivatives)
+}
+
+// warmAll compiles pipelines for each library and each of some settings, and saves them.
+func warmAll[T any](ctx context.Context, b *Backend, libraries []*batch.Library, settings []T,
+	warm func(T, kinds) error) error {
 	if err := b.enter(); err != nil {
 		return err
 	}
@@ -221,11 +256,11 @@ func (b *Backend) Warm(ctx context.Context, libraries ...*batch.Library) error {
 			return fmt.Errorf("engine: %w", err)
 		}
 		have := b.kindsFor(packed)
-		for _, m := range methods {
+		for _, s := range settings {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := b.pipelines.warm(m, have); err != nil {
+			if err := warm(s, have); err != nil {
 				return b.failed(err)
 			}
 		}

@@ -41,17 +41,34 @@ func (b *Backend) Multiply(ctx context.Context, job *batch.Job, p *batch.Product
 		out: batch.EmptyResults(job.Input.Len(), derivedNeeds, job.Options.Precision),
 	}
 	n := job.Input.Len()
+	if n == 0 {
+		clear(p.Results)
+		return nil, nil
+	}
 	c.worlds = asWorlds(job.Input, 0, n, c.chunkRows)
-	if p.Bodies && !c.product.list(job.Input.(*batch.Worlds), c.worlds != nil) {
-		for w := range job.Input.(*batch.Worlds).Count() {
-			left = append(left, w)
+	switch {
+	case p.Sums != nil:
+		if !c.product.fits(c.chunkRows) {
+			return upTo(len(p.Sums.Worlds) - 1), nil
 		}
-		return left, nil
+	case p.Bodies:
+		if w := job.Input.(*batch.Worlds); !c.product.list(w, c.worlds != nil) {
+			return upTo(w.Count()), nil
+		}
 	}
 	if _, err := b.answer(&c, n); err != nil {
 		return nil, err
 	}
 	return c.product.left, nil
+}
+
+// upTo returns 0 to n-1.
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
 }
 
 // products is what a call with products has beside its answers.
@@ -85,52 +102,54 @@ func (p *products) list(w *batch.Worlds, expanded bool) bool {
 	return true
 }
 
-// sums is the memory of sums by body of a chunk.
-type sums struct {
-	places, out mirror
-	bytes       uint64 // of the output
-	chain       *chain // of the one pass
-	record      layout.BodyRecord
-}
-
 // multiply returns d with room for the products of a chunk of rows from lo on, and writes its operands.
 func (d *derivation) multiply(b *Backend, c *call, l *placement, lo int) (*derivation, error) {
-	d.record = recordOf(&c.job.Options, &c.query, l)
+	d.record, d.sums = recordOf(&c.job.Options, &c.query, l), d.sums.none()
 	d.columns, d.product, d.first = d.columns[:0], c.product, lo
 	operand, result := c.product.Kind.Widths()
-	d.flags = uint32(2 * result * l.n)
-	d.bytes = 4 * uint64(2*result*l.n+l.n)
-	words, places := uint64(0), uint64(0)
+	first, operands, products := lo, l.n, l.n
+	places := c.product.places
 	var err error
-	if c.product.Bodies {
+	switch s := &d.sums; {
+	case c.product.Sums != nil:
+		if s.least, err = b.pipelines.forLeast(); err != nil {
+			return nil, err
+		}
+		places = s.of(c.product.Sums, lo, l.n, d.record)
+		first, operands, products = s.group, int(s.groups.Groups), int(s.groups.Sets)
+		d.record.Sets = s.groups.Sets
+	case c.product.Bodies:
+		w := c.job.Input.(*batch.Worlds)
+		s.world = lo / len(w.TemplateA)
+		s.record = layout.BodyRecord{Worlds: uint32(l.n / len(w.TemplateA)), Bodies: uint32(w.BodiesPerWorld()),
+			Pairs: uint32(len(w.TemplateA)), LoopLimit: c.query.LoopLimit}
+	}
+	d.sums.bytes = 4 * 13 * uint64(d.sums.record.Worlds) * uint64(d.sums.record.Bodies)
+	d.flags = uint32(2 * result * products)
+	d.bytes = 4 * uint64(2*result*products+products)
+	if d.sums.bytes > 0 {
 		if d.sums.chain, err = b.pipelines.forBodies(); err != nil {
 			return nil, err
 		}
-		w := c.job.Input.(*batch.Worlds)
-		d.sums.record = layout.BodyRecord{Worlds: uint32(l.n / len(w.TemplateA)), Bodies: uint32(w.BodiesPerWorld()),
-			Pairs: uint32(len(w.TemplateA)), LoopLimit: c.query.LoopLimit}
-		words = 13 * uint64(d.sums.record.Worlds) * uint64(d.sums.record.Bodies)
-		places = uint64(len(c.product.places))
 	}
-	d.sums.bytes = 4 * words
 	mode := c.job.Options.Derivative.Mode
 	if d.chain, err = b.pipelines.forProducts(c.library.have, mode, c.product.Kind); err != nil {
 		return nil, err
 	}
-	if err := d.reserve(b, 8*uint64(operand*l.n), 4*places); err != nil {
+	if err := d.reserve(b, 8*uint64(operand*operands), 4*uint64(len(places))); err != nil {
 		return nil, err
 	}
-	copy(recordsIn[float64](d.operands.host.Bytes()), c.product.Operands[operand*lo:operand*(lo+l.n)])
-	copy(recordsIn[uint32](d.sums.places.host.Bytes()), c.product.places)
-	if err := d.operands.wrote(8 * uint64(operand*l.n)); err != nil {
+	copy(recordsIn[float64](d.operands.host.Bytes()), c.product.Operands[operand*first:operand*(first+operands)])
+	copy(recordsIn[uint32](d.sums.places.host.Bytes()), places)
+	if err := d.operands.wrote(8 * uint64(operand*operands)); err != nil {
 		return nil, err
 	}
-	return d, d.sums.places.wrote(4 * places)
+	return d, d.sums.places.wrote(4 * uint64(len(places)))
 }
 
 // moved is what the host reads of products: those of rows, or sums by body.
 func (d *derivation) moved() (*mirror, uint64) {
-	if d.product != nil && d.product.Bodies {
+	if d.sums.bytes > 0 {
 		return &d.sums.out, d.sums.bytes
 	}
 	return &d.out, d.bytes
@@ -145,7 +164,7 @@ func (d *derivation) takeProducts() (derived int64, err error) {
 	}
 	p := d.product
 	words := recordsIn[uint32](from.host.Bytes())
-	if !p.Bodies {
+	if d.sums.bytes == 0 {
 		_, width := p.Kind.Widths()
 		copy(p.Results[width*d.first:], recordsIn[float64](from.host.Bytes())[:width*int(d.record.Rows)])
 		for i, code := range words[d.flags:][:d.record.Rows] {
@@ -159,16 +178,16 @@ func (d *derivation) takeProducts() (derived int64, err error) {
 		return derived, nil
 	}
 	r := &d.sums.record
-	bodies, first := int(r.Bodies), d.first/int(r.Pairs)
+	bodies, first := int(r.Bodies), d.sums.world
 	n := int(r.Worlds) * bodies
 	copy(p.Results[batch.BodyWidth*bodies*first:], recordsIn[float64](from.host.Bytes())[:batch.BodyWidth*n])
+	derived = int64(d.record.Rows)
 	for w := range int(r.Worlds) {
 		flags := words[12*n+bodies*w:][:bodies]
 		if slices.ContainsFunc(flags, func(f uint32) bool { return f != 0 }) {
 			p.left = append(p.left, first+w)
 			clear(p.Results[batch.BodyWidth*bodies*(first+w):][:batch.BodyWidth*bodies])
-		} else {
-			derived += int64(r.Pairs)
+			derived -= p.rowsOf(first+w, r.Pairs)
 		}
 	}
 	return derived, nil
@@ -177,8 +196,14 @@ func (d *derivation) takeProducts() (derived int64, err error) {
 // fillProducts prepares the memory on the device: what the shaders do not write must look left to the host.
 func (d *derivation) fillProducts(s *vk.Stream, direct bool) {
 	s.Fill(d.out.device.Slice(4*uint64(d.flags), d.bytes-4*uint64(d.flags)), ^uint32(0))
+	if d.sums.groups.Sets > 0 { // those of sets of which no row counts
+		s.Fill(d.out.device.Slice(0, 4*uint64(d.flags)), 0)
+	}
 	if d.sums.bytes > 0 {
 		s.Fill(d.sums.out.device.Slice(0, d.sums.bytes), ^uint32(0))
+	}
+	if n := d.sums.words(); n > 0 {
+		s.Fill(d.sums.selected.Slice(0, n), ^uint32(0))
 	}
 	if direct {
 		return

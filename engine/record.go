@@ -26,6 +26,7 @@ type recording struct {
 	derived    vk.Buffer // its output
 	operands   [2]uint64 // bytes of operands and of lists of sums to move to the device
 	sums       layout.BodyRecord
+	least      layout.LeastRecord
 }
 
 // Timestamps of a chunk: two before the passes, one after each, by its place in the table, and one at the end.
@@ -104,6 +105,8 @@ func (m *memory) buffer(name string) vk.Buffer {
 		return m.derive.operands.device
 	case "Places":
 		return m.derive.sums.places.device
+	case "Selected":
+		return m.derive.sums.selected
 	case "Sums":
 		return m.derive.sums.out.device
 	case "Derived":
@@ -148,6 +151,9 @@ func (f *flight) record(b *Backend, r *recording, m *memory) error {
 		f.recordPass(r, &r.chain.steps[i], m)
 	}
 	if m.derive != nil {
+		if r.least.Groups > 0 {
+			f.recordPass(r, &m.derive.sums.least.steps[0], m)
+		}
 		f.recordPass(r, &m.derive.chain.steps[0], m)
 		if m.derive.sums.bytes > 0 {
 			f.recordPass(r, &m.derive.sums.chain.steps[0], m)
@@ -183,6 +189,9 @@ func (f *flight) recordPass(r *recording, step *step, m *memory) {
 	switch {
 	case p.rows == depths:
 		f.dispatchDepths(r, p, m)
+	case p.rows == groupRows:
+		s.Push(bytesOf([]layout.LeastRecord{r.least}))
+		f.dispatch(r.least.Groups)
 	case p.rows == bodyRows:
 		s.Push(bytesOf([]layout.BodyRecord{r.sums}))
 		f.dispatch(r.sums.Worlds * r.sums.Bodies)

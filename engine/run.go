@@ -152,7 +152,7 @@ func (c *call) run(hi int) error {
 		if err := c.collect(s); err != nil {
 			return err
 		}
-		n, room := cut(c.worlds, at, hi, c.chunkRows)
+		n, room := c.cut(at, hi)
 		if err := c.start(s, at, n, room); err != nil {
 			return err
 		}
@@ -165,6 +165,15 @@ func (c *call) run(hi int) error {
 		k++
 	}
 	return nil
+}
+
+// cut returns how many rows the chunk at row at has, and the number of rows for which it needs room.
+func (c *call) cut(at, hi int) (n, room int) {
+	if c.product != nil && c.product.Sums != nil && c.worlds == nil {
+		n = c.product.rowsFrom(at, c.chunkRows)
+		return n, n
+	}
+	return cut(c.worlds, at, hi, c.chunkRows)
 }
 
 // start hands a chunk to the device.

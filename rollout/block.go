@@ -152,8 +152,13 @@ func (b *Batch) block(ctx context.Context, lo, hi int) (err error) {
 		}
 		return err
 	}
-	b.setReduction(tiles)
 	b.adapt()
+	if b.product != nil {
+		err := b.product.block(ctx, b, tiles, lo, hi)
+		b.noteErrors(tiles)
+		return err
+	}
+	b.setReduction(tiles)
 	err = b.solve(ctx, tiles)
 	b.noteErrors(tiles)
 	if err != nil {

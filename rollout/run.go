@@ -107,6 +107,7 @@ type Batch struct {
 	cullTile, joinTile, foldTile, storeTile func(worker, tile int)
 
 	gradients gradients
+	product   *products // of a step whose answers stay where they are, else nil
 
 	results  *Results
 	statuses []uint8

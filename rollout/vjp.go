@@ -47,13 +47,31 @@ func (b *Batch) VJP(ctx context.Context, w *batch.Worlds, d batch.Derivative, co
 	if err := b.openGradients(x.Needs()); err != nil {
 		return Report{}, err
 	}
-	rep, err := g.batch.Step(ctx, w, g.results)
-	if err != nil {
+	return g.batch.vjp(ctx, x, g.results, w, d, cotangents, to)
+}
+
+// vjp is VJP of a batch with the columns that derivatives need, in results of its own.
+func (b *Batch) vjp(ctx context.Context, x bodyDifferentiator, results *Results, w *batch.Worlds, d batch.Derivative,
+	cotangents, to []float64) (Report, error) {
+	o := b.o
+	o.Derivative = d
+	p := b.newProducts(&o, w, cotangents, to)
+	if p == nil {
+		rep, err := b.Step(ctx, w, results)
+		if err != nil {
+			return rep, err
+		}
+		return rep, x.RolloutVJP(ctx, b.bodies, w, &o, results, cotangents, to)
+	}
+	clear(to)
+	b.product = p
+	defer func() { b.product = nil }()
+	rep, err := b.Step(ctx, w, results)
+	rep.Counts = [batch.StatusCount]int{} // nobody has seen the answers
+	if err != nil || len(p.left) == 0 {
 		return rep, err
 	}
-	o := g.batch.o
-	o.Derivative = d
-	return rep, x.RolloutVJP(ctx, b.bodies, w, &o, g.results, cotangents, to)
+	return rep, b.complete(ctx, x, &o, w, p)
 }
 
 // openGradients makes the batch of steps with gradients with the first of them.

@@ -103,6 +103,8 @@ else
 	sets=ellipsoids,boxes,capsule-cylinder-cone,hull8,hull32,hull128,hull512,mixed conformance=.
 fi
 
+derived='^Test(Derivatives|DegenerateDerivatives|DerivativeQueries|Products|BodyGradients|PartGradients.*)$'
+
 failed=()
 wanted() { [[ ,$only, == *,$1,* ]]; }
 # step TITLE FILE COMMAND...: runs a command, keeps what it says, and adds it to the report.
@@ -150,8 +152,11 @@ export REQUIRE_VULKAN=1
 if wanted conformance; then
 	expect='^--- PASS: TestConformance'
 	step 'Conformance, faults, identity' conformance.txt "$here/engine.test" -test.run "$conformance" \
-		-test.skip '^(TestSoak|TestOpenClose)$' $short -test.timeout 60m -test.v -stride $stride
+		-test.skip "^(TestSoak|TestOpenClose)\$|$derived" $short -test.timeout 60m -test.v -stride $stride
 	grep -E '^ *--- (FAIL|SKIP)' "$out/conformance.txt" | sort | uniq >"$out/conformance-failed-or-skipped.txt"
+	expect='^--- PASS: TestPartGradients '
+	step 'Derivatives, products, gradients by body' derivatives.txt "$here/engine.test" -test.run "$derived" \
+		-test.timeout 30m -test.v
 	expect='^--- PASS: TestTwoEngines'
 	step 'Facade: two engines, held batches' facade.txt "$here/clearance.test" -test.timeout 20m -test.v
 fi

@@ -4,9 +4,10 @@
 //
 // Input: the columns of the answers; of products, a vector for each row. Output: columns of derivatives, or products,
 // [N,12] or [N,10], and the smoothness of each row; of products of values alone, with normal and witnesses as they are,
-// any code that says that it is derived. A row is left to the host, with the smoothness NOT_DERIVED, if it has no
-// answer yet, if a feature has more than MAX_CORNERS vertices or no Hessian, or if it takes too many loop passes.
-// Whether it is depends on the row alone.
+// any code that says that it is derived. Where least.comp has selected rows, products are those of sets, of the operand
+// of a group, and the slot of each selected row is noted. A row is left to the host, with the smoothness NOT_DERIVED,
+// if it has no answer yet, if a feature has more than MAX_CORNERS vertices or no Hessian, or if it takes too many loop
+// passes. Whether it is depends on the row alone.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -28,25 +29,18 @@ layout(std430, binding = 6) writeonly buffer Derived { uint derived[]; };
 layout(std430, binding = 7) readonly buffer HullFaces { FaceRecord64 faces[]; };
 layout(std430, binding = 8) readonly buffer HullFaceStarts { uint faceStarts[]; };
 layout(std430, binding = 9) readonly buffer Operands { uint operands[]; };
+layout(std430, binding = 10) buffer Selected { uint selected[]; };
 layout(push_constant) uniform Derivatives { DerivativeRecord query; };
 
 uint slot;
 const uint METHOD = METHOD_RTR; // Hessians of all smooth kinds, see hessian.glsl
 
+#include "answers.glsl"
 #include "derivative_columns.glsl"
 #include "derivative_gumbel.glsl"
 #include "derivative_products.glsl"
 #include "derivative_minima.glsl"
 #include "loop_limit.glsl"
-
-double joined(uvec2 w) { return packDouble2x32(w); }
-
-// answerAt returns number k of a column of the answers.
-double answerAt(uint column, uint k) {
-    uint at = columnAt(column);
-    if ((query.flags & FLAG_DOUBLE) == 0u) return double(uintBitsToFloat(words[at + k]));
-    return joined(uvec2(words[at + 2u * k], words[at + 2u * k + 1u]));
-}
 
 dvec3 vectorAt(uint column, uint row) {
     return dvec3(answerAt(column, 3u * row), answerAt(column, 3u * row + 1u), answerAt(column, 3u * row + 2u));
@@ -60,7 +54,7 @@ double sizeOf(Shape s) {
 // derive stores the derivatives of a row and returns their smoothness.
 uint derive(uint row) {
     const double MAX_LENGTH_ERROR = 1e-3lf, MAX_RELATIVE_GAP = 1e-3lf; // of package derive
-    uint status = words[columnAt(COLUMN_STATUS) + row] & 0xffu;
+    uint status = statusAt(row);
     if (status == STATUS_INVALID) return NO_DERIVATIVE;
     if (status > STATUS_PENETRATING) return NOT_DERIVED;
     shapeA = loadShape(indices[slot].shape_a);
@@ -75,19 +69,18 @@ uint derive(uint row) {
     given.normal = unit;
     given.witnessA = fromA;
     given.witnessB = fromB;
-    double gap = double(uintBitsToFloat(words[columnAt(COLUMN_GAP) + row]));
+    double gap = gapAt(row);
     precise double size = sizeOf(shapeA) + sizeOf(shapeB) + abs(given.value);
     size = max(size, MIN_SIZE);
     double largest = max(max(norm(fromA), norm(fromB)), abs(given.value));
     if (!(abs(squaredNorm(normal) - 1.0lf) < MAX_LENGTH_ERROR && largest < FAR)) return NOT_DERIVED;
     precise double lower = given.value - gap, widest = MAX_RELATIVE_GAP * size;
-    if ((query.flags & FLAG_CUT_OFF) != 0u && lower > joined(uvec2(query.cut_off[0], query.cut_off[1])))
-        return NO_DERIVATIVE;
+    if ((query.flags & FLAG_CUT_OFF) != 0u && lower > cutOff()) return NO_DERIVATIVE;
     if (!(gap <= widest)) return NO_DERIVATIVE;
     System s;
     if (PRODUCT == PRODUCT_VALUE_VJP) {
         takeReported(given, s);
-        writeGradient(row, s, false);
+        writeGradient(s, false);
         return NOT_UNIQUE;
     }
     passesUsed = 0u;
@@ -110,9 +103,9 @@ uint derive(uint row) {
         full = smoothness == SMOOTHED_PAIR;
     }
     if (PRODUCT == PRODUCT_VJP) {
-        writeGradient(row, s, full);
+        writeGradient(s, full);
     } else if (PRODUCT == PRODUCT_JVP) {
-        writeTangent(row, s, full);
+        writeTangent(s, full);
     } else if (full) {
         writeDerivatives(row, s);
     } else {
@@ -125,11 +118,13 @@ uint derive(uint row) {
 void main() {
     slot = gl_GlobalInvocationID.x;
     if (slot >= query.rows) return;
-    uint row = indices[slot].row, smoothness = derive(row);
+    uint row = indices[slot].row;
+    if (PRODUCT != 0u && !findProduct(row)) return;
+    uint smoothness = derive(row);
     if (!loopsCompleted()) smoothness = NOT_DERIVED;
     if (PRODUCT != 0u) {
-        if (smoothness == NO_DERIVATIVE) writeZeroProduct(row);
-        derived[productSmoothnessAt() + row] = smoothness;
+        if (smoothness == NO_DERIVATIVE) writeZeroProduct();
+        derived[productSmoothnessAt() + productNumber] = smoothness;
         return;
     }
     if (smoothness == NO_DERIVATIVE) writeZeros(row, COLUMN_D_DISTANCE);

@@ -37,7 +37,9 @@
 //
 // Where the caller wants derivatives, derivatives.comp takes the answers of all rows, as they are stored, and writes
 // columns of derivatives, or products of their Jacobians. It leaves rows to the host, see its first lines.
-// body_gradients.comp adds up products by body of a world; one invocation of it works on one body.
+// body_gradients.comp adds up products by body of a world; one invocation of it works on one body. Where bodies have
+// parts, least.comp selects the pairs of parts that count before that (batch.Sums); one invocation of it works on one
+// group, and derivatives.comp takes the products of these alone.
 //
 // Where the caller only wants some of the answers (batch.Reduction), reduce.comp copies them from the columns; one
 // invocation of it works on a portion of up to 512 rows.
@@ -47,8 +49,8 @@
 // # Buffers and constants
 //
 // Every shader reads and writes storage buffers of set 0 and a QueryRecord of push constants, reduce.comp a
-// ReductionRecord, derivatives.comp a DerivativeRecord, body_gradients.comp a BodyRecord. The records are those of
-// layout.glsl, which is generated; tests compare the compiled code with them.
+// ReductionRecord, derivatives.comp a DerivativeRecord, least.comp a LeastRecord, body_gradients.comp a BodyRecord. The
+// records are those of layout.glsl, which is generated; tests compare the compiled code with them.
 // A buffer has one name in all shaders, that of its block, and its number is that of the declaration: package engine
 // reads both from the code ([Shader]). So it does with the specialisation constants:
 //

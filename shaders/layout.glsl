@@ -293,23 +293,40 @@ struct ReductionRecord {
     uint columns; // offset 20
 };
 
-// DerivativeRecord: what derivatives.comp is told; 36 bytes.
+// DerivativeRecord: what derivatives.comp is told; 40 bytes.
 struct DerivativeRecord {
     uint rows; // offset 0
     uint columns; // offset 4
     uint flags; // offset 8
     uint loop_limit; // offset 12
     uint derived; // offset 16
-    uint cut_off[2]; // offset 20
-    uint epsilon[2]; // offset 28
+    uint sets; // offset 20
+    uint cut_off[2]; // offset 24
+    uint epsilon[2]; // offset 32
 };
 
-// BodyRecord: what body_gradients.comp is told; 16 bytes.
+// LeastRecord: what least.comp is told; 40 bytes.
+struct LeastRecord {
+    uint groups; // offset 0
+    uint sets; // offset 4
+    uint rows; // offset 8
+    uint columns; // offset 12
+    uint flags; // offset 16
+    uint loop_limit; // offset 20
+    uint cut_off[2]; // offset 24
+    uint members; // offset 32
+    uint others; // offset 36
+};
+
+// BodyRecord: what body_gradients.comp is told; 28 bytes.
 struct BodyRecord {
     uint worlds; // offset 0
     uint bodies; // offset 4
     uint pairs; // offset 8
     uint loop_limit; // offset 12
+    uint sets; // offset 16
+    uint rows; // offset 20
+    uint positions; // offset 24
 };
 
 #endif

@@ -37,6 +37,7 @@ func Records() []Record {
 		{"QueryRecord", reflect.TypeFor[QueryRecord](), "what is the same for all rows"},
 		{"ReductionRecord", reflect.TypeFor[ReductionRecord](), "what reduce.comp is told"},
 		{"DerivativeRecord", reflect.TypeFor[DerivativeRecord](), "what derivatives.comp is told"},
+		{"LeastRecord", reflect.TypeFor[LeastRecord](), "what least.comp is told"},
 		{"BodyRecord", reflect.TypeFor[BodyRecord](), "what body_gradients.comp is told"},
 	}
 }

@@ -15,6 +15,7 @@ type DerivativeRecord struct {
 	Flags     uint32    // FlagCutOff, and FlagDouble of answers and derivatives
 	LoopLimit uint32    // as in a QueryRecord
 	Derived   uint32    // codes of the derived columns that are in the output
+	Sets      uint32    // of rows that least.comp has selected, whose products alone are taken; 0: of all rows
 	CutOff    [2]uint32 // metres, as float64, low word first
 	Epsilon   [2]uint32 // of Gumbel noise, likewise; 0 for the default
 }
@@ -23,8 +24,25 @@ type DerivativeRecord struct {
 type BodyRecord struct {
 	Worlds    uint32
 	Bodies    uint32 // per world
-	Pairs     uint32 // per world
+	Pairs     uint32 // per world; of sets 0
 	LoopLimit uint32 // as in a QueryRecord
+	Sets      uint32 // of rows that least.comp has selected, 0: there are none
+	Rows      uint32
+	Positions uint32 // of the bodies of all worlds: the first word of them, three float64 each
+}
+
+// LeastRecord is what least.comp is told. The words of groups are the first set of each, with the end of the last one,
+// the first row of each set likewise, and two float64 for each group.
+type LeastRecord struct {
+	Groups    uint32
+	Sets      uint32
+	Rows      uint32
+	Columns   uint32    // of the answers, as in a QueryRecord
+	Flags     uint32    // as in a DerivativeRecord
+	LoopLimit uint32    // as in a QueryRecord
+	CutOff    [2]uint32 // as in a DerivativeRecord
+	Members   uint32    // the first word of the groups
+	Others    uint32    // the first word of their bounds
 }
 
 // FaceRecord64 is a face of a hull: its support plane <normal, x> = offset.

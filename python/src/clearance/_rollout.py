@@ -92,8 +92,8 @@ class Rollout:
         """The gradients of the bodies of a step [W,M,6], in one call that hands back no answers.
 
         It is ``roll(poses, ..., grad=True).vjp(...)``; the cotangents are those of :meth:`Result.vjp`, of the rows of
-        the step. Of a rollout of shapes a Vulkan device adds up the gradients of its rows by body. With a cotangent of
-        the distance alone normals and witnesses count as they are, see :meth:`Engine.vjp`. Rows without an answer have
+        the step. A Vulkan device keeps the answers and adds up the gradients by body. With a cotangent of the
+        distance alone normals and witnesses count as they are, see :meth:`Engine.vjp`. Rows without an answer have
         no gradient; the rows of ``pairs="all"``, whose number is not known before, take ``reduce="world"``.
         """
         array, given, order = self._posed(poses, xpos, xmat, names, quat, flag("copy", copy))
