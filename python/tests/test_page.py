@@ -161,6 +161,59 @@ def test_names_are_text(browser: Browser, engine: cl.Engine, tmp_path: Path) -> 
     assert browser.ask("performance.getEntriesByType('resource').length") == 0
 
 
+def told(text: str) -> tuple[int, str, float, float]:
+    """Number, solver and bounds of a step, as the page says them."""
+    first, lower, upper, *_ = text.splitlines()
+    number, solver = first.removeprefix("step ").split(" of ", 1)
+    return int(number), solver.split(": ")[1].split(",")[0], float(lower.split()[1]), float(upper.split()[1])
+
+
+@browsers
+@pytest.mark.parametrize(("method", "solver"), [("nesterov", "nesterov"), ("polyak", "polyak"), ("rtr", "rtr")])
+def test_steps(browser: Browser, tmp_path: Path, method: Any, solver: str) -> None:
+    """Each step is drawn where it was recorded, and its text has its values; the last one is the stored answer."""
+    arrays = pairs()
+    r = cl.Engine(backend="ref").distance(*arrays, quat="wxyz", precision="double", method=method)
+    page = tmp_path / "steps.html"
+    view = cl.show(r, *arrays, quat="wxyz", rows=[3, 4], trace=[3, 4], method=method, path=page)
+    rows, seen = doc.unpacked(view.scene["rows"]["row"]).tolist(), []
+    for trace in view.scene["traces"]:
+        row, steps = rows[trace["row"]], trace["steps"]
+        browser.open(page.as_uri() + f"#row={row}&step=1")
+        for k, step in enumerate(steps):
+            if k > 0:
+                browser.key("ArrowRight")
+            text = browser.ask("document.getElementById('bounds').textContent")
+            assert told(text) == (k + 1, step["solver"], float(step["lower"]), float(step["upper"]))
+            slope = re.search(r"gradient (\S+), region (\S+)", text)
+            assert (slope is not None) == (step["gradient"] is not None) == (step["solver"] == "rtr")
+            if slope is not None:
+                assert [float(x) for x in slope.groups()] == pytest.approx([step["gradient"], step["region"]], rel=5e-3)
+            drawn = browser.ask("clearanceView.dots('step')")
+            found = [step["support"][s] for s in "ab"] if "support" in step else []
+            assert drawn["pair"] == found and drawn["difference"] == ([np.subtract(*found).tolist()] if found else [])
+            corners = [(v["a"], v["b"]) for v in step.get("simplex", [])]
+            drawn = browser.ask("clearanceView.dots('simplex')")
+            assert drawn["pair"] == (np.reshape(corners, (-1, 3)).tolist() if found else [])
+            assert drawn["difference"] == [np.subtract(a, b).tolist() for a, b in corners]
+            iterates = [step["iterate"]] if "iterate" in step else []
+            assert browser.ask("clearanceView.dots('undecided').difference") == iterates
+            if step["solver"] == solver and solver not in seen:
+                x, y = browser.ask(f"clearanceView.screen({found[0]})")
+                browser.picture(tmp_path / "step.png")
+                red, green, blue = pixels(tmp_path / "step.png")[round(y), round(x)]
+                assert green > red + 50 and green > blue + 20, "the vertex that was found is drawn"
+            seen.append(step["solver"])
+        last = steps[-1]
+        assert last["solver"] == "answer" and last["lower"] <= r.distance[row] <= last["upper"]
+        wide = max(last["upper"] - r.distance[row], r.distance[row] - last["lower"])
+        assert np.float32(wide) <= r.gap[row] <= 1.000001 * wide, "the trace ends at the stored answer"
+        witnesses = [r.witness_a[row].tolist(), r.witness_b[row].tolist()]
+        assert browser.ask("clearanceView.dots('witness').pair") == witnesses
+        assert last["witnesses"] == dict(zip("ab", witnesses, strict=True))
+    assert seen.count(solver) > 3
+
+
 @browsers
 def test_rows_steps_and_contacts(browser: Browser, tmp_path: Path) -> None:
     """The table has the rows; a click, a key and a link choose one; a contact point is drawn where it is; the text of
@@ -184,11 +237,6 @@ def test_rows_steps_and_contacts(browser: Browser, tmp_path: Path) -> None:
     traces = {t["row"]: t for t in view.scene["traces"]}
     rows = doc.unpacked(view.scene["rows"]["row"]).tolist()
     steps = traces[rows.index(4)]["steps"]
-
-    def told(text: str) -> tuple[int, str, float, float]:
-        first, lower, upper, *_ = text.splitlines()
-        number, solver = first.removeprefix("step ").split(" of ", 1)
-        return int(number), solver.split(": ")[1].split(",")[0], float(lower.split()[1]), float(upper.split()[1])
 
     shown = told(browser.ask(bounds))
     assert shown == (len(steps), "answer", steps[-1]["lower"], steps[-1]["upper"])

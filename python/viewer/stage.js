@@ -99,6 +99,13 @@ export class Stage {
         mesh.renderOrder = 2;
     }
 
+    // dots are the places of the dots of a color, in the order in which they were drawn.
+    dots(color) {
+        return this.shown.children
+            .filter((mesh) => mesh.geometry === sphere && mesh.renderOrder === 2 && mesh.material.color.getHex() === color)
+            .map((mesh) => mesh.position.toArray());
+    }
+
     ball(at, radius, color, wire = false) {
         const mesh = this.add(sphere, new THREE.MeshBasicMaterial({
             color, transparent: true, opacity: wire ? 0.5 : 0.3, wireframe: wire, depthWrite: false, depthTest: false,

@@ -344,5 +344,8 @@ resize();
 table.sort(rows.value.some((x) => !Number.isNaN(x)) ? "value" : "row");
 follow();
 // What tests and people at the console may ask: where a point of the world is drawn, and what is shown.
-window.clearanceView = { state, scene, show, screen: (p) => stage.screen(p) };
+window.clearanceView = {
+    state, scene, show, screen: (p) => stage.screen(p),
+    dots: (name) => ({ pair: stage.dots(COLORS[name]), difference: difference.stage.dots(COLORS[name]) }),
+};
 document.documentElement.dataset.ready = String(rows.count);
