@@ -217,20 +217,29 @@ func worldsOfMeta(meta map[string]string) (lo, hi int, err error) {
 	return int(first), int(last), nil
 }
 
-// Close completes the file and gives it its name.
-func (f *RolloutWriter) Close() error {
+// Complete writes all of the file but its name and returns the temporary path under which it can be read until Close
+// or Abort. Nothing can be written afterwards.
+func (f *RolloutWriter) Complete() (path string, err error) {
 	if f.held != nil {
 		rows := lenOf(f.held[0]) / f.cols[0].width
 		if err := f.create(int64(rows)); err != nil {
-			return err
+			return "", err
 		}
 		if err := f.w.append(f.held, rows); err != nil {
-			return err
+			return "", err
 		}
 		f.held = nil
 	}
 	if f.w == nil {
-		return fmt.Errorf("dataset: %s: no results were written", f.path)
+		return "", fmt.Errorf("dataset: %s: no results were written", f.path)
+	}
+	return f.w.Complete()
+}
+
+// Close completes the file and gives it its name.
+func (f *RolloutWriter) Close() error {
+	if _, err := f.Complete(); err != nil {
+		return err
 	}
 	return f.w.Close()
 }

@@ -193,15 +193,3 @@ func rowsOfAll(rows, worlds, of, most int) int {
 	}
 	return min(max(rows, 1), most)
 }
-
-// InMemory returns worlds as a source.
-func InMemory(w *batch.Worlds) Source[*batch.Worlds] { return &worldsInMemory{w} }
-
-type worldsInMemory struct{ of *batch.Worlds }
-
-func (w *worldsInMemory) Count() int          { return w.of.Count() }
-func (w *worldsInMemory) BodiesPerWorld() int { return w.of.BodiesPerWorld() }
-func (w *worldsInMemory) WayPoints() int      { return 1 }
-func (w *worldsInMemory) RowsPerWorld() int   { return w.of.RowsPerWorld() }
-
-func (w *worldsInMemory) Worlds(lo, hi int) (*batch.Worlds, error) { return w.of.Slice(lo, hi), nil }

@@ -91,8 +91,8 @@ pairs, all pairs of the bodies of a world are asked, and the results have rows
 (world, body_a, body_b) for those within --max-distance.
 
 The results file appears under its name only once it is complete and, with --audit,
-checked, for which all of it is in memory. With --rows whole worlds of the file are
-answered, so that several machines can share it.
+checked. With --rows whole worlds of the file are answered, so that several machines
+can share it.
 
 ` + failedRows,
 		Args: noArgs,
@@ -122,9 +122,6 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 	if err := checkAudit(audited, q.options.Columns); err != nil {
 		return err
 	}
-	if audited && f.rows.given {
-		return errors.New("--audit takes all rows of a file, not --rows")
-	}
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -147,16 +144,9 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 	if err != nil {
 		return err
 	}
-	job := &rollout.Job{Bodies: file.Bodies, Options: o} // to be audited
 	sample := &audit.Sample{Pairs: audit.DefaultPairs, Seed: 1, Workers: q.workers}
-	if audited { // as a whole
-		if job.Worlds, err = file.Worlds(0, file.Count()); err != nil {
-			return err
-		}
-		if err := sample.Check(job); err != nil {
-			return err
-		}
-		stream.Source, stream.Worlds = rollout.InMemory(job.Worlds), max(file.Count(), 1)
+	if audited {
+		stream.Source = sample.Checked(file.Bodies, file)
 	}
 	out := file.CreateRollout(f.out, &o, part)
 	defer out.Abort()
@@ -165,7 +155,7 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 	results := 0
 	rep, err := rollout.RunStream(ctx, h.Dispatcher(), stream, o, f.runOptions(q.backend, bar),
 		func(r *rollout.Results) error {
-			results, job.Results = results+r.N, r
+			results += r.N
 			return out.Write(r)
 		})
 	if err != nil {
@@ -177,7 +167,13 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 		bar := e.progress("verify", int64(results))
 		defer bar.done()
 		sample.Progress = bar.add
-		if found, err = audit.OfRollout(ctx, job, sample); err != nil {
+		complete, err := out.Complete()
+		if err != nil {
+			return err
+		}
+		files := &audit.RolloutFiles{AllPairs: q.allPairs, Options: o,
+			Files: audit.Files{Bodies: file.Bodies, Worlds: f.worlds, Results: complete, Lo: part.Lo, Hi: part.Hi}}
+		if found, err = files.Audit(ctx, sample); err != nil {
 			return err
 		}
 	}

@@ -3,10 +3,12 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -88,6 +90,47 @@ func TestRowsOfWorlds(t *testing.T) {
 	command(append([]string{"score", "--rows", "3:7"}, in...)...).want(t, exitGood) // of shapes, which are pairs
 	if r := readResults(t, out); r.N != 4 || !slices.Equal(r.Status(), whole.Status()[3:7]) {
 		t.Errorf("%d rows, statuses %v, want %v", r.N, r.Status(), whole.Status()[3:7])
+	}
+}
+
+// TestAuditOfRollout: results of worlds are audited before they have their name as 'verify rollout' audits them, with
+// the same report: files, folders, reductions, all pairs, and some worlds of a file.
+func TestAuditOfRollout(t *testing.T) {
+	dir := t.TempDir()
+	shapes, worlds := ballsFile(t, dir), filepath.Join(dir, "worlds.npz")
+	w := &batch.Worlds{Shapes: []int32{0, 0, 0}, TemplateA: []int32{0, 1}, TemplateB: []int32{1, 2}}
+	for i := range 6 {
+		for k := range 3 {
+			w.Poses = append(w.Poses, float64(k)*(1.5+float64(i)), 0, 0, 1, 0, 0, 0)
+		}
+	}
+	if err := dataset.WriteWorlds(worlds, w); err != nil {
+		t.Fatal(err)
+	}
+	audited := func(args ...string) (audit map[string]any) {
+		var report struct{ Audit map[string]any }
+		o := command(append(args, "--shapes", shapes, "--worlds", worlds, "--json", "-")...).want(t, exitGood)
+		if err := json.Unmarshal([]byte(o.stdout), &report); err != nil {
+			t.Fatal(err)
+		}
+		return report.Audit
+	}
+	for i, c := range []struct {
+		out    string
+		asked  []string
+		worlds float64
+	}{
+		{"a.parquet", nil, 6}, {"a.npz", []string{"--reduce", "world"}, 6}, {"parts/", nil, 6},
+		{"all.npz", []string{"--all-pairs", "--max-distance", "2"}, 6},
+		{"all.parquet", []string{"--all-pairs", "--max-distance", "2"}, 6},
+		{"some.parquet", []string{"--rows", "4:10"}, 3},
+	} {
+		out := filepath.Join(dir, fmt.Sprint(i)) + c.out
+		found := audited(append([]string{"rollout", "--audit", "--out", out}, c.asked...)...)
+		want := audited(append([]string{"verify", "rollout", "--results", out}, c.asked...)...)
+		if !reflect.DeepEqual(found, want) || found["of_worlds"] != c.worlds || found["refuted"] != 0.0 {
+			t.Errorf("%s %v: audit %v, that of 'verify rollout' is %v", c.out, c.asked, found, want)
+		}
 	}
 }
 

@@ -77,7 +77,7 @@ func TestRolloutFiles(t *testing.T) {
 			}
 			for _, pairs := range []int64{0, 40, All} {
 				s := &Sample{Pairs: pairs, Seed: 3}
-				whole, err := OfRollout(t.Context(), job, s)
+				whole, err := auditInMemory(t.Context(), job, s)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -116,7 +116,7 @@ func TestForgedRollouts(t *testing.T) {
 			if change != nil {
 				change(job.Results)
 			}
-			a, err := OfRollout(t.Context(), job, &Sample{Pairs: All})
+			a, err := auditInMemory(t.Context(), job, &Sample{Pairs: All})
 			if err != nil {
 				return err
 			}

@@ -72,7 +72,7 @@ func TestAuditOfMixedBodies(t *testing.T) {
 		if _, err := rollout.Run(t.Context(), d, job, dispatch.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		a, err := OfRollout(t.Context(), job, &Sample{Pairs: int64(worlds) * 30})
+		a, err := auditInMemory(t.Context(), job, &Sample{Pairs: int64(worlds) * 30})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -88,17 +88,6 @@ func partPairs(job *rollout.Job, world int) (n int64) {
 	return n
 }
 
-// OfRollout audits the results of a job.
-func OfRollout(ctx context.Context, job *rollout.Job, s *Sample) (*Rollout, error) {
-	if err := s.Check(job); err != nil {
-		return nil, err
-	}
-	n := job.Worlds.Count()
-	r := newRollout()
-	r.OfWorlds = n
-	return r, r.run(ctx, job, s, s.worldsOf(n, func(world int) int64 { return partPairs(job, world) }))
-}
-
 // run audits the results of a job, of whose worlds the reference solves those that are chosen.
 func (r *Rollout) run(ctx context.Context, job *rollout.Job, s *Sample, solve chosen) error {
 	r.Rows = job.Results.N

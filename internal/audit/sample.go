@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 
+	"clearance/batch"
 	"clearance/internal/memory"
 	"clearance/rollout"
 )
@@ -37,10 +38,27 @@ func (s *Sample) told(rows int) {
 // worldPairs is the largest number of pairs of parts of a world that are in memory at a time, some 300 bytes each.
 const worldPairs = 1 << 22
 
-// Check returns an error if a world has more pairs of parts than the reference could solve.
-func (s *Sample) Check(job *rollout.Job) error { return s.check(job, 0) }
+// Checked returns the worlds of a source, or an error where one has more pairs of parts than the reference could solve.
+func (s *Sample) Checked(bodies *batch.Bodies, of rollout.Source[*batch.Worlds]) rollout.Source[*batch.Worlds] {
+	return &checkedWorlds{of, bodies, s}
+}
 
-// check is Check of worlds, the first of which has a number.
+type checkedWorlds struct {
+	rollout.Source[*batch.Worlds]
+	bodies *batch.Bodies
+	sample *Sample
+}
+
+func (c *checkedWorlds) Worlds(lo, hi int) (*batch.Worlds, error) {
+	w, err := c.Source.Worlds(lo, hi)
+	if err == nil {
+		err = c.sample.check(&rollout.Job{Bodies: c.bodies, Worlds: w}, lo)
+	}
+	return w, err
+}
+
+// check returns an error if a world, the first of which has a number, has more pairs of parts than the reference could
+// solve.
 func (s *Sample) check(job *rollout.Job, first int) error {
 	w := job.Worlds
 	most := memory.Room(worldPairs, 512)
