@@ -34,6 +34,7 @@ type Pass struct {
 	Answers batch.Answers
 
 	variant string // of the kernel, "" for that of the machine, "off" for none
+	checked bool   // rows with an answer are valid: a back end has checked them
 }
 
 // Check reports an option that is out of range, answers that cannot be differentiated, or columns that they lack.
@@ -80,7 +81,7 @@ func (p *Pass) Run(ctx context.Context, job *batch.Job, out *batch.Results) erro
 	if out.N != job.Results.N {
 		return fmt.Errorf("derive: results of %d rows for %d answers", out.N, job.Results.N)
 	}
-	return p.fill(ctx, newRows(job, 0, job.Results), out)
+	return p.fill(ctx, p.answersOf(job), out)
 }
 
 func (p *Pass) fill(ctx context.Context, r *rows, out *batch.Results) error {
@@ -107,7 +108,7 @@ func (p *Pass) VJP(ctx context.Context, job *batch.Job, cotangents, gradients []
 		return err
 	}
 	call := lanes.Call{Cotangents: cotangents, Gradients: gradients}
-	return p.derivatives(ctx, newRows(job, 0, job.Results), &call, func(i int, d *Derivative) {
+	return p.derivatives(ctx, p.answersOf(job), &call, func(i int, d *Derivative) {
 		c := cotangentOf((*[AnswerWidth]float64)(cotangents[AnswerWidth*i:]))
 		g := d.VJP(&c)
 		copy(gradients[TwistWidth*i:], g[:])
@@ -120,7 +121,7 @@ func (p *Pass) JVP(ctx context.Context, job *batch.Job, twists, tangents []float
 		return err
 	}
 	call := lanes.Call{Twists: twists, Tangents: tangents}
-	return p.derivatives(ctx, newRows(job, 0, job.Results), &call, func(i int, d *Derivative) {
+	return p.derivatives(ctx, p.answersOf(job), &call, func(i int, d *Derivative) {
 		c := d.JVP((*Twists)(twists[TwistWidth*i:]))
 		v := c.components()
 		copy(tangents[AnswerWidth*i:], v[:])
@@ -140,20 +141,18 @@ func (p *Pass) Multiply(ctx context.Context, job *batch.Job, product *batch.Prod
 	case product.Kind == batch.JVP:
 		return p.JVP(ctx, job, product.Operands, product.Results)
 	}
-	n := job.Results.N
-	out := batch.NewResults(n, &batch.Options{Columns: batch.ColDDistance, Precision: batch.Double})
+	out := batch.EmptyResults(job.Results.N, batch.ColDDistance, batch.Double)
+	out.SetColumn(batch.ColDDistance, batch.Values{F64: product.Results})
 	if err := p.Run(ctx, job, out); err != nil {
 		return err
 	}
 	for i, c := range product.Operands {
-		g := out.Column(batch.ColDDistance).F64[TwistWidth*i:][:TwistWidth]
-		to := product.Results[TwistWidth*i:][:TwistWidth]
-		if *(*Twists)(g) == (Twists{}) { // no derivative, whatever the operand is
-			clear(to)
-			continue
+		g := (*Twists)(product.Results[TwistWidth*i:])
+		if *g == (Twists{}) {
+			continue // no derivative, whatever the operand is
 		}
-		for k, v := range g {
-			to[k] = c * v
+		for k := range g {
+			g[k] *= c
 		}
 	}
 	return nil
@@ -185,6 +184,13 @@ type rows struct {
 
 // done reports whether the derivatives of row i are there.
 func (r *rows) done(i int) bool { return r.partial && r.answers.Marks[i] == batch.Omitted }
+
+// answersOf are those of a job.
+func (p *Pass) answersOf(job *batch.Job) *rows {
+	r := newRows(job, 0, job.Results)
+	r.valid = p.checked
+	return r
+}
 
 func newRows(job *batch.Job, first int, answers *batch.Results) *rows {
 	r := &rows{job: job, first: first, answers: answers}
@@ -311,10 +317,13 @@ func (d *Differentiator) Differentiate(ctx context.Context, job *batch.Job, lo, 
 	return p.fill(ctx, r, out)
 }
 
-// Multiply takes products of the Jacobians of the answers of a job, whose first row has the number in the whole.
+// Multiply takes products of the Jacobians of the answers of a job, whose first row has the number in the whole. A back
+// end has answered the rows.
 func (d *Differentiator) Multiply(ctx context.Context, job *batch.Job, number int, product *batch.Product,
 	answers batch.Answers) error {
-	return d.pass(job, number, answers).Multiply(ctx, job, product)
+	p := d.pass(job, number, answers)
+	p.checked = true
+	return p.Multiply(ctx, job, product)
 }
 
 // RolloutVJP takes the gradients of a rollout by body, see [Pass.RolloutVJP].
