@@ -87,45 +87,48 @@ func (s *Series) Run(ctx context.Context, job *batch.Job) (*Report, error) {
 
 // Multiplies reports whether the back end that is asked first takes products of derivatives of jobs of the series, of
 // which the options configure the derivative.
-func (s *Series) Multiplies(o *batch.Options) bool {
+func (s *Series) Multiplies(o *batch.Options) bool { return s.multiplier(o) != nil }
+
+// multiplier returns the back end that is asked first, nil if it does not take products.
+func (s *Series) multiplier(o *batch.Options) Multiplier {
 	m := s.first()
 	if m == nil {
-		return false
+		return nil
 	}
-	x, ok := As[Multiplier](m.Backend)
-	return ok && x.Multiplies(o)
+	if x, ok := As[Multiplier](m.Backend); ok && x.Multiplies(o) {
+		return x
+	}
+	return nil
 }
 
-// Multiply has the back end that is asked first take products, see [Multiplier]. If it fails, all worlds of p.Sums, or
-// all rows, are left, and it is not used again.
+// Multiply has the back end that is asked first take sums of products, see [Multiplier]. It returns the worlds that are
+// left: all, if the back end does not take them, or fails; then it is not used again.
 func (s *Series) Multiply(ctx context.Context, job *batch.Job, p *batch.Product) (left []int, err error) {
 	if err := s.d.begin(); err != nil {
 		return nil, err
 	}
 	defer s.d.calls.Done()
-	m := s.first()
-	if m == nil {
-		return nil, fmt.Errorf("dispatch: %w: all back ends of the series have failed: %w", ErrNoBackend, s.pool.last)
+	if err := p.Check(job.Input); err != nil {
+		return nil, err
 	}
-	x, ok := As[Multiplier](m.Backend)
-	if !ok {
-		return nil, fmt.Errorf("dispatch: products by %s: %w", m.Name(), batch.ErrNotAvailable)
+	if x := s.multiplier(&job.Options); x != nil {
+		left, err = multiplied(ctx, x, job, p)
+		if err == nil || ended(ctx, err) {
+			return left, err
+		}
+		s.pool.drop(s.first(), err)
+		left = nil
 	}
-	defer recovered("back end "+m.Name(), &err)
-	left, err = x.Multiply(ctx, job, p)
-	if err == nil || ended(ctx, err) {
-		return left, err
-	}
-	s.pool.drop(m, err)
-	n := job.Input.Len()
-	if p.Sums != nil {
-		n = len(p.Sums.Worlds) - 1
-	}
-	left = make([]int, n)
-	for i := range left {
-		left[i] = i
+	for w := range len(p.Sums.Worlds) - 1 {
+		left = append(left, w)
 	}
 	return left, nil
+}
+
+// multiplied calls a back end. A panic is an error.
+func multiplied(ctx context.Context, x Multiplier, job *batch.Job, p *batch.Product) (left []int, err error) {
+	defer recovered("products", &err)
+	return x.Multiply(ctx, job, p)
 }
 
 // first returns the best member that has not failed, nil if there is none.

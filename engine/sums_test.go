@@ -8,6 +8,7 @@ import (
 	"clearance/batch"
 	"clearance/derive"
 	"clearance/dispatch"
+	"clearance/engine/internal/vk"
 	"clearance/geom"
 	"clearance/internal/testkit"
 	"clearance/rollout"
@@ -119,6 +120,32 @@ func TestPartGradientsLeft(t *testing.T) {
 		want := stepGradients(t, d, b.Name(), bodies, w, o, batch.Derivative{}, operands[:n])
 		compareSteps(t, reduce.String(), got, want, w.M)
 	}
+}
+
+// TestPartGradientsFault: where the device fails, the worlds of that block and of later ones have the gradients of the
+// host.
+func TestPartGradientsFault(t *testing.T) {
+	bodies, w := partWorlds(t, 20)
+	operands := make([]float64, w.Len())
+	for i := range operands {
+		operands[i] = 1
+	}
+	b := openAlone(t, Options{})
+	d := dispatch.New(kept{b}, processor(t))
+	defer d.Close()
+	d.SetDifferentiator(&derive.Differentiator{})
+	o := rollout.Options{BlockPairs: 100}
+	o.Precision = batch.Double
+	disarm := vk.Inject(vk.Fault{Call: "vkAllocateMemory", Times: 1, Result: vk.ErrorOutOfDeviceMemory})
+	defer disarm()
+	got := stepGradients(t, d, b.Name(), bodies, w, o, batch.Derivative{}, operands)
+	disarm()
+	if n := b.Stats().Derived; n != 0 {
+		t.Errorf("the device derived %d rows after a failure", n)
+	}
+	o.NoDeviceReduction = true
+	want := stepGradients(t, d, b.Name(), bodies, w, o, batch.Derivative{}, operands)
+	compareSteps(t, "after a failure", got, want, w.M)
 }
 
 // TestPartGradients: the gradients of bodies of parts on the device, of pairs and of the least of worlds, are those of

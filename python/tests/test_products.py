@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Pairs, every_kind
+from conftest import NO_TORCH, Pairs, every_kind
 from test_derivatives import asked, cotangents
 from test_joint_gradients import W, bodies
 
@@ -162,6 +162,17 @@ def test_of_bodies_of_parts(either: Any, options: dict[str, Any]) -> None:
                 agree(got, r.vjp(**part, wrt=wrt))
                 np.testing.assert_array_equal(got, lacking.vjp(poses, quat="wxyz", **part, wrt=wrt))
         assert got.any() and not got[1, 2].any() and not got[2, 3].any()
+
+
+def test_tensors(engine: Any) -> None:
+    """Tensors in, tensors out."""
+    torch = pytest.importorskip("torch", reason=NO_TORCH)
+    p = Pairs(every_kind(), 20)
+    lib, *arrays = p.arrays()
+    tensors = [torch.tensor(x) for x in arrays]
+    got = engine.vjp("distance", lib, *tensors, quat="wxyz", distance=torch.ones(20))
+    want = engine.vjp("distance", lib, *arrays, quat="wxyz", distance=1.0)
+    assert isinstance(got, torch.Tensor) and np.array_equal(got.numpy(), want)
 
 
 def test_no_rows(engine: Any) -> None:
