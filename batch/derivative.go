@@ -17,8 +17,8 @@ type Derivative struct {
 	// Samples is the number of samples of Gaussian, where 0 means 20, and of order zero, where 0 means 50.
 	Samples int
 
-	// Rings, for Gumbel on hulls, takes the vertices up to that many edges from the support vertex, as
-	// the paper does. 0: all vertices that have a weight of more than e⁻²⁰ relative to the largest.
+	// Rings, for Gumbel on hulls, takes the vertices up to that many edges from the supporting vertex, edge or face, as
+	// the paper does from a vertex. 0: all vertices that have a weight of more than e⁻²⁰ relative to the largest.
 	Rings int
 
 	// Seed of the noise. The number of the row is part of its key, so that equal rows of a batch have different noise.

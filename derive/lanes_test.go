@@ -65,6 +65,7 @@ func TestLanes(t *testing.T) {
 		compareKernel(t, job, Options{Mode: Gumbel})
 		compareKernel(t, job, Options{Mode: Gumbel, Epsilon: 0.05})
 		compareKernel(t, job, Options{Mode: Gumbel, Epsilon: 0.3})
+		compareKernel(t, job, Options{Mode: Gumbel, Epsilon: 0.1, Rings: 1})
 		compareKernel(t, job, Options{Mode: Gaussian, Seed: 1<<40 + 3})
 		compareKernel(t, job, Options{Mode: Gaussian, Samples: 7, Epsilon: 1e-2})
 		compareKernel(t, job, Options{Mode: Gaussian, Samples: 150, Epsilon: 1.5})
@@ -162,7 +163,7 @@ func checkDeclined(t *testing.T, job *batch.Job, rows []Row, want *batch.Results
 func TestLanesLargeHulls(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 2))
 	var rows []Row
-	for _, n := range []int{255, 257, 700} {
+	for _, n := range []int{255, 257, 700, 5000} {
 		a := testkit.Hull(rng, r3.Vec{X: 0.5, Y: 0.3, Z: 0.4}, n)
 		b := testkit.Hull(rng, r3.Vec{X: 0.2, Y: 0.4, Z: 0.3}, n)
 		for _, gap := range []float64{0.5, 0.05, -0.02} {
@@ -173,6 +174,7 @@ func TestLanesLargeHulls(t *testing.T) {
 	slices.Reverse(reversed)
 	job, other := jobOf(t, rows, batch.Double), jobOf(t, reversed, batch.Double)
 	for _, o := range []Options{{Mode: Gumbel, Epsilon: 1e-3}, {Mode: Gumbel}, {Mode: Gumbel, Epsilon: 0.3},
+		{Mode: Gumbel, Epsilon: 0.01, Rings: 1}, {Mode: Gumbel, Rings: 3}, {Mode: Gumbel, Epsilon: 0.3, Rings: 40},
 		{Mode: Gaussian, Epsilon: 1e-2}, {Mode: Gaussian, Samples: 65}, {Mode: Gaussian, Epsilon: 3}} {
 		compareKernel(t, job, o)
 		if o.Mode == Gaussian {

@@ -134,23 +134,26 @@ func checkRolloutKernel(t *testing.T, name string, r *Rollout, rng *rand.Rand) {
 	for i := range cotangents {
 		cotangents[i] = rng.NormFloat64()
 	}
-	var got [3][]float64
-	for k, p := range []Pass{{variant: "off"}, {Workers: 1}, {Workers: 3}} {
-		got[k] = make([]float64, n)
-		if err := p.RolloutVJP(context.Background(), r, cotangents, got[k]); err != nil {
-			t.Fatal(err)
+	for _, o := range []Options{{}, {Mode: Gaussian, Seed: 8}} {
+		var got [3][]float64
+		for k, p := range []Pass{{variant: "off"}, {Workers: 1}, {Workers: 3}} {
+			p.Options, got[k] = o, make([]float64, n)
+			if err := p.RolloutVJP(context.Background(), r, cotangents, got[k]); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if !slices.Equal(got[1], got[2]) {
-		t.Errorf("%s: the kernel has other bits with 3 goroutines", name)
-	}
-	largest, far := 1.0, 0.0
-	for i, v := range got[0] {
-		largest = max(largest, math.Abs(v))
-		far = max(far, math.Abs(v-got[1][i]))
-	}
-	if !(far <= 1e-10*largest) {
-		t.Errorf("%s: gradients of the kernel differ by %g from those in Go, the largest is %g", name, far, largest)
+		if !slices.Equal(got[1], got[2]) {
+			t.Errorf("%s, %v: the kernel has other bits with 3 goroutines", name, o.Mode)
+		}
+		largest, far := 1.0, 0.0
+		for i, v := range got[0] {
+			largest = max(largest, math.Abs(v))
+			far = max(far, math.Abs(v-got[1][i]))
+		}
+		if !(far <= 1e-10*largest) {
+			t.Errorf("%s, %v: gradients of the kernel differ by %g from those in Go, the largest is %g", name, o.Mode,
+				far, largest)
+		}
 	}
 }
 

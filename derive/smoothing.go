@@ -169,7 +169,7 @@ func (w *Workspace) gumbelHull(h *hull.Hull, d r3.Vec, epsilon float64, rings in
 		addOuter(&m, weight, v)
 	}
 	if rings > 0 {
-		for _, i := range w.ring(h, int32(first), rings) {
+		for _, i := range w.ring(h, int32(first), d, rings) {
 			add(i)
 		}
 	} else {
@@ -191,24 +191,32 @@ func (w *Workspace) gumbelHull(h *hull.Hull, d r3.Vec, epsilon float64, rings in
 	return m
 }
 
-// ring returns the vertices up to a number of edges from the first.
-func (w *Workspace) ring(h *hull.Hull, first int32, rings int) []int32 {
+// ring returns the vertices up to a number of edges from the feature that supports a hull at its vertex first: which of
+// the vertices of an edge or a face has the largest support value is for rounding to say.
+func (w *Workspace) ring(h *hull.Hull, first int32, d r3.Vec, rings int) []int32 {
 	w.face = append(w.face[:0], first)
 	if w.seen == nil {
 		w.seen = map[int32]bool{}
 	}
 	clear(w.seen)
 	w.seen[first] = true
-	for start := 0; rings > 0 && start < len(w.face); rings-- {
-		end := len(w.face)
-		for ; start < end; start++ {
-			i := w.face[start]
-			for _, j := range h.Adj[h.Start[i]:h.Start[i+1]] {
-				if !w.seen[j] {
-					w.seen[j] = true
-					w.face = append(w.face, j)
-				}
+	grow := func(i int32, within func(v r3.Vec) bool) {
+		for _, j := range h.Adj[h.Start[i]:h.Start[i+1]] {
+			if !w.seen[j] && within(h.Vertices[j]) {
+				w.seen[j] = true
+				w.face = append(w.face, j)
 			}
+		}
+	}
+	for at := 0; at < len(w.face); at++ {
+		grow(w.face[at], func(v r3.Vec) bool {
+			r := r3.Sub(v, h.Vertices[first])
+			return -r3.Dot(d, r) <= featureAngles[0]*r3.Norm(r)
+		})
+	}
+	for start := 0; rings > 0 && start < len(w.face); rings-- {
+		for end := len(w.face); start < end; start++ {
+			grow(w.face[start], func(r3.Vec) bool { return true })
 		}
 	}
 	return w.face

@@ -159,6 +159,36 @@ func TestGumbelAgainstDifferences(t *testing.T) {
 	}
 }
 
+// TestRings: rings begin at the whole feature that supports the hull, so that rounding does not choose the vertex.
+func TestRings(t *testing.T) {
+	var points []r3.Vec
+	for i := range 8 { // a prism: the top is a square, which four of its corners support
+		sign := func(bit int) float64 { return float64(1 - 2*(i>>bit&1)) }
+		points = append(points, r3.Vec{X: 0.2 * sign(0), Y: 0.3 * sign(1), Z: 0.45 * sign(2)})
+	}
+	c, err := geom.NewConvex(append(points, r3.Vec{Z: -0.9}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := c.Hull()
+	var w Workspace
+	for _, k := range []struct {
+		d           r3.Vec
+		rings, want int
+	}{{r3.Vec{Z: 1}, 1, 8}, {r3.Vec{Z: 1}, 2, 9}, {r3.Unit(r3.Vec{X: 1, Z: 1}), 1, 6},
+		{r3.Unit(r3.Vec{X: 1, Y: 1, Z: 1}), 1, 4}, {r3.Vec{Z: -1}, 1, 5}} {
+		top := r3.Dot(h.Vertices[h.Support(k.d)], k.d)
+		for i, v := range h.Vertices {
+			if r3.Dot(v, k.d) < top-1e-12 {
+				continue
+			}
+			if got := len(w.ring(h, int32(i), k.d, k.rings)); got != k.want {
+				t.Errorf("direction %v, %d rings from %v: %d vertices, want %d", k.d, k.rings, v, got, k.want)
+			}
+		}
+	}
+}
+
 // TestSmoothed holds smoothed derivatives of every pair of kinds to what is true of any Hessian: products are
 // transposed, a common motion moves the answer along. Smooth pairs keep their derivatives with Gumbel noise.
 func TestSmoothed(t *testing.T) {

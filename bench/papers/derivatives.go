@@ -42,6 +42,9 @@ type DerivativeTime struct {
 	Method    string     `json:"method"`
 	Collision [2]float64 `json:"collision"` // mean and standard deviation over the pairs
 	Apart     [2]float64 `json:"apart"`
+
+	// Batch is the time of a row in a pass over many on one core, with a collision and apart; zero without one.
+	Batch [2]float64 `json:"batch"`
 }
 
 // DerivativeCurve is the cost against the steps of Gauss-Newton, quartiles over the problems.
@@ -66,8 +69,9 @@ type jacobians [2][3][6]float64
 
 // estimator is a way to differentiate witnesses.
 type estimator struct {
-	name string
-	of   func(e *estimate) jacobians
+	name    string
+	of      func(e *estimate) jacobians
+	options *derive.Options // of a pass that takes many rows; nil if there is none
 }
 
 // estimate is a row at which derivatives are taken.
@@ -95,7 +99,7 @@ func (e *estimate) take(poseB geom.Pose, r *ref.Result) {
 
 // differences are central differences of the answers, 12 of them: lengths as they are, angles in radians.
 func differences(epsilon float64) estimator {
-	return estimator{fmt.Sprintf("finite differences, ε = %g", epsilon), func(e *estimate) (j jacobians) {
+	return estimator{name: fmt.Sprintf("finite differences, ε = %g", epsilon), of: func(e *estimate) (j jacobians) {
 		for c := range 6 {
 			var twist [6]float64
 			twist[c] = epsilon
@@ -122,7 +126,11 @@ func displaced(p geom.Pose, t *[6]float64) geom.Pose {
 // the paper does not normalise, and not to its direction: it is divided by the distance.
 func derived(name string, o derive.Options, asPaper bool) estimator {
 	const nearest = 1e-9 // metres: below it the distance is one of rounding
-	return estimator{name, func(e *estimate) (j jacobians) {
+	m := estimator{name: name}
+	if !asPaper {
+		m.options = &derive.Options{Mode: o.Mode, Epsilon: o.Epsilon, Samples: o.Samples, Rings: o.Rings, Seed: seed}
+	}
+	m.of = func(e *estimate) (j jacobians) {
 		o := o
 		if asPaper {
 			o.Epsilon /= max(math.Abs(e.row.Value), nearest)
@@ -140,7 +148,8 @@ func derived(name string, o derive.Options, asPaper bool) estimator {
 			copy(j[1][k][:], b[k][6:])
 		}
 		return j
-	}}
+	}
+	return m
 }
 
 func zeroth(samples int, epsilon float64) estimator {
@@ -150,7 +159,7 @@ func zeroth(samples int, epsilon float64) estimator {
 
 // withOneNoise is an estimator with the same noise at each step.
 func withOneNoise(m estimator) estimator {
-	return estimator{m.name + ", the same noise at each step", func(e *estimate) jacobians {
+	return estimator{name: m.name + ", the same noise at each step", of: func(e *estimate) jacobians {
 		defer func(index uint64) { e.index = index }(e.index)
 		e.index = 0
 		return m.of(e)
@@ -472,7 +481,9 @@ func derivatives(ctx context.Context, lab *Lab, r *Results) error {
 			out.Curves = append(out.Curves, curve)
 		}
 	}
-	out.Times = derivativeTimes(lab)
+	if out.Times, err = derivativeTimes(ctx, lab); err != nil {
+		return err
+	}
 	out.Errors = derivativeErrors(lab)
 	r.Derivatives = out
 	return ctx.Err()
@@ -497,8 +508,9 @@ func targetCurve(ctx context.Context, problems []targetProblem, name string, m *
 	return out, nil
 }
 
-// derivativeTimes repeats Table II: the mean over pairs of the shortest of nine calls.
-func derivativeTimes(lab *Lab) []DerivativeTime {
+// derivativeTimes repeats Table II: the mean over pairs of the shortest of nine calls, and the shortest of many
+// passes over all of them.
+func derivativeTimes(ctx context.Context, lab *Lab) ([]DerivativeTime, error) {
 	list := []estimator{differences(1e-6), zeroth(10, 1e-2), zeroth(20, 1e-2), zeroth(50, 1e-2), zeroth(100, 1e-2),
 		gaussian(10, 0.1, false), gaussian(20, 0.1, false), gaussian(50, 0.1, false), gaussian(100, 0.1, false),
 		gumbel(1, 1e-2, false), gumbel(3, 1e-2, false), gumbel(5, 1e-2, false), gumbel(0, 1e-2, false),
@@ -509,6 +521,10 @@ func derivativeTimes(lab *Lab) []DerivativeTime {
 	}
 	for side, depth := range []float64{0.01, -0.05} {
 		rows := placedRows(generator(402+uint64(side)), lab.pick(5, 40), depth, anyOf(lab.meshes()))
+		job, err := batchOf(rows)
+		if err != nil {
+			return nil, err
+		}
 		times := make([]float64, len(rows))
 		for i := range list {
 			for k := range rows {
@@ -525,9 +541,60 @@ func derivativeTimes(lab *Lab) []DerivativeTime {
 			} else {
 				out[i].Apart = [2]float64{mean, sd}
 			}
+			if list[i].options == nil {
+				continue
+			}
+			if out[i].Batch[side], err = passTime(ctx, lab, job, list[i].options); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return out
+	return out, nil
+}
+
+// batchOf is a job of rows with their answers.
+func batchOf(list []estimate) (*batch.Job, error) {
+	var shapes []geom.Shape
+	for i := range list {
+		shapes = append(shapes, list[i].row.A, list[i].row.B)
+	}
+	lib, err := batch.NewLibrary(shapes, nil)
+	if err != nil {
+		return nil, err
+	}
+	n, o := len(list), batch.Options{Precision: batch.Double, Columns: derive.Needs}
+	job := &batch.Job{Library: lib, Options: o, Results: batch.NewResults(n, &o)}
+	pairs := batch.NewPairs(n)
+	for i := range n {
+		r := &list[i].row
+		pairs.SetRow(i, &batch.Row{ShapeA: int32(2 * i), ShapeB: int32(2*i + 1), PoseA: r.PoseA, PoseB: r.PoseB})
+		a := batch.Answer{Status: batch.Separated, Distance: r.Value, Lower: r.Value, Upper: r.Value, Normal: r.Normal,
+			WitnessA: r.WitnessA, WitnessB: r.WitnessB}
+		if r.Value < 0 {
+			a.Status = batch.Penetrating
+		}
+		job.Results.Put(i, &a)
+	}
+	job.Input = pairs
+	return job, nil
+}
+
+// passTime is the time per row of the shortest of many passes that store the derivatives of both witnesses, in µs.
+// Passes are as short as a time slice, so that other work leaves some of them alone.
+func passTime(ctx context.Context, lab *Lab, job *batch.Job, o *derive.Options) (float64, error) {
+	n := job.Results.N
+	out := batch.NewResults(n, &batch.Options{Precision: batch.Double,
+		Columns: batch.ColDWitnessA | batch.ColDWitnessB})
+	pass := derive.Pass{Options: *o, Workers: 1, Answers: lab.Answers}
+	least := math.Inf(1)
+	for range lab.pick(2, 60) {
+		begin := time.Now()
+		if err := pass.Run(ctx, job, out); err != nil {
+			return 0, err
+		}
+		least = min(least, float64(time.Since(begin))/1e3/float64(n))
+	}
+	return least, nil
 }
 
 // placedRows are answered pairs that were moved by depth into each other along the normal, from touching.

@@ -73,13 +73,19 @@ func (r *Results) printDerivativeTimes() string {
 	cell := func(v [2]float64) string { return plain(v[0]) + " ± " + plain(v[1]) }
 	var rows [][]string
 	for _, t := range r.Derivatives.Times {
-		row := []string{t.Method, "–", cell(t.Collision), "–", cell(t.Apart)}
+		row := []string{t.Method, "–", cell(t.Collision), "–", "–", cell(t.Apart), "–"}
 		if p, ok := paperDerivativeTimes[t.Method]; ok {
-			row[1], row[3] = cell(p[0]), cell(p[1])
+			row[1], row[4] = cell(p[0]), cell(p[1])
+		}
+		for side, v := range t.Batch {
+			if v > 0 {
+				row[3*side+3] = plain(v)
+			}
 		}
 		rows = append(rows, row)
 	}
-	return printTable([]string{"derivatives", "collision: paper, µs", "ours", "none: paper, µs", "ours"}, rows)
+	return printTable([]string{"derivatives", "collision: paper, µs", "ours", "in a batch", "none: paper, µs", "ours",
+		"in a batch"}, rows)
 }
 
 // printDerivativeErrors prints bias and deviation.

@@ -22,7 +22,7 @@ type vectorHessian func(g *rand.Rand, s *geom.Convex, x r3.Vec) geom.Mat3
 
 // ofVector is the estimator with such a Hessian.
 func ofVector(name string, hessian vectorHessian, projected bool) estimator {
-	return estimator{name, func(e *estimate) (j jacobians) {
+	return estimator{name: name, of: func(e *estimate) (j jacobians) {
 		g := rand.New(rand.NewPCG(seed, e.index))
 		x := r3.Sub(e.row.WitnessA, e.row.WitnessB)
 		sign := 1.0 // the outward normal of A is along -x, or along x within

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"clearance/batch"
 	"clearance/bench/folder"
 )
 
@@ -56,6 +57,9 @@ type Lab struct {
 	Quick  bool // fewer pairs, lower caps: minutes instead of an hour
 	Meshes []Mesh
 	Log    io.Writer // a line an experiment; nil for none
+
+	// Answers answers pairs of estimates of order zero on one core, many at a time; nil is the reference.
+	Answers batch.Answers
 }
 
 // pairs is the number of pairs of a cell.

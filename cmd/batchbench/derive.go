@@ -211,7 +211,7 @@ func addDerivative(fs *pflag.FlagSet, o *batch.Derivative) {
 	fs.Float64Var(&o.Epsilon, "epsilon", 0, "noise: metres for gumbel, radians for gaussian, relative to the "+
 		"size of a pair for zeroth; 0 is the default")
 	fs.IntVar(&o.Samples, "samples", 0, "samples of gaussian and zeroth; 0 is the default")
-	fs.IntVar(&o.Rings, "rings", 0, "for gumbel: neighbours of the support vertex, in edges; 0 is all vertices "+
+	fs.IntVar(&o.Rings, "rings", 0, "for gumbel: neighbours of the supporting feature, in edges; 0 is all vertices "+
 		"that count")
 	fs.Uint64Var(&o.Seed, "seed", 1, "seed of the noise of gaussian and zeroth")
 }

@@ -37,7 +37,7 @@ type Call struct {
 func (c *Call) Serves() bool {
 	o, d := &c.Job.Options, &c.Derivative
 	q := o.Query.Info()
-	if !c.Reported && (d.Mode == batch.ZerothDerivative || d.Mode == batch.GumbelDerivative && d.Rings > 0) {
+	if !c.Reported && d.Mode == batch.ZerothDerivative {
 		return false
 	}
 	return (q.SignedDistance || o.Query == batch.Growth) && !q.Boolean() && (c.Valid || o.WarmStart == nil)

@@ -54,16 +54,37 @@ INLINE int counting(const ln_call *c, const ln_shape *s, int64_t first, const do
     return listed;
 }
 
-// gumbel_hull is the covariance of the vertices of one hull along a and b under the weights softmax(<v, d>/ε), over
-// ε: of a with itself, of both, of b with itself. Vertices with a weight of less than e⁻²⁰ relative to the largest
-// are left out; since neighbors in memory are not neighbors on the hull, few vectors would be without a vertex that
-// counts.
-static void gumbel_hull(double m[3], const ln_call *c, const ln_shape *s, const double d[3], const double a[3],
+// moments are those of vertices along a and b from the support vertex: where its weight is nearly 1, the covariance of
+// the others does not cancel.
+typedef struct {
+    vd total, a, b, aa, ab, bb;
+} moments;
+
+// weigh adds four vertices, relative to the support vertex, of the weights softmax(<v, d>/ε) if they count: steep is
+// d/ε. Vertices that are not near may have any weight.
+INLINE void weigh(moments *m, v3 v, const double steep[3], const double a[3], const double b[3], vm counts, int near) {
+    vd x = steep[0] * v.x + steep[1] * v.y + steep[2] * v.z, w = where(counts, near ? exponential(x) : power_of_e(x));
+    vd va = a[0] * v.x + a[1] * v.y + a[2] * v.z, vb = b[0] * v.x + b[1] * v.y + b[2] * v.z;
+    vd wa = w * va, wb = w * vb;
+    m->total += w, m->a += wa, m->b += wb;
+    m->aa += wa * va, m->ab += wa * vb, m->bb += wb * vb;
+}
+
+// covariance is that of the weights, over ε.
+INLINE void covariance(double h[3], const moments *m, double over) {
+    double k = 1 / sum(m->total), ma = k * sum(m->a), mb = k * sum(m->b);
+    h[0] = (k * sum(m->aa) - ma * ma) * over, h[1] = (k * sum(m->ab) - ma * mb) * over;
+    h[2] = (k * sum(m->bb) - mb * mb) * over;
+}
+
+// gumbel_hull is the covariance of the vertices of one hull along a and b, over ε: of a with itself, of both, of b with
+// itself. Vertices with a weight of less than e⁻²⁰ relative to the largest are left out; since neighbors in memory are
+// not neighbors on the hull, few vectors would be without a vertex that counts.
+static void gumbel_hull(double h[3], const ln_call *c, const ln_shape *s, const double d[3], const double a[3],
                         const double b[3], double epsilon) {
-    // Relative to the support vertex: where its weight is nearly 1, the covariance of the others does not cancel.
     double o[3], bound = hull_vertex(c, s, d, o) - 20 * epsilon, over = 1 / epsilon;
     const double steep[3] = {d[0] * over, d[1] * over, d[2] * over};
-    vd total = all(0), sa = all(0), sb = all(0), aa = all(0), ab = all(0), bb = all(0);
+    moments m = {0};
     for (int64_t first = 0; first < s->count; first += LN_CHUNK) {
         const int64_t from = s->first + first;
         const double *x = c->vertices[0] + from, *y = c->vertices[1] + from, *z = c->vertices[2] + from;
@@ -71,20 +92,71 @@ static void gumbel_hull(double m[3], const ln_call *c, const ln_shape *s, const 
         int n = counting(c, s, first, d, bound, list);
         for (int j = 0; j < n; j += W) {
             const uint8_t *k = list + j;
-            vd vx = (vd){x[k[0]], x[k[1]], x[k[2]], x[k[3]]} - o[0];
-            vd vy = (vd){y[k[0]], y[k[1]], y[k[2]], y[k[3]]} - o[1];
-            vd vz = (vd){z[k[0]], z[k[1]], z[k[2]], z[k[3]]} - o[2];
-            vd w = exponential(steep[0] * vx + steep[1] * vy + steep[2] * vz);
-            w = where((vm){0, 1, 2, 3} < n - j, w);
-            vd va = a[0] * vx + a[1] * vy + a[2] * vz, vb = b[0] * vx + b[1] * vy + b[2] * vz;
-            vd wa = w * va, wb = w * vb;
-            total += w, sa += wa, sb += wb;
-            aa += wa * va, ab += wa * vb, bb += wb * vb;
+            v3 v = {(vd){x[k[0]], x[k[1]], x[k[2]], x[k[3]]} - o[0], (vd){y[k[0]], y[k[1]], y[k[2]], y[k[3]]} - o[1],
+                    (vd){z[k[0]], z[k[1]], z[k[2]], z[k[3]]} - o[2]};
+            weigh(&m, v, steep, a, b, (vm){0, 1, 2, 3} < n - j, 1);
         }
     }
-    double k = 1 / sum(total), ma = k * sum(sa), mb = k * sum(sb);
-    m[0] = (k * sum(aa) - ma * ma) * over, m[1] = (k * sum(ab) - ma * mb) * over;
-    m[2] = (k * sum(bb) - mb * mb) * over;
+    covariance(h, &m, over);
+}
+
+// The largest number of vertices of a hull with rings, and of those within the rings.
+#define LN_RING_HULL 16384
+#define LN_RING 4096
+
+// ring lists the vertices up to c->rings edges from the feature that supports a hull at its vertex first, and counts
+// them; -1 if they are too many. Four more numbers are valid.
+APART int ring(const ln_call *c, const ln_shape *s, const double d[3], int64_t first, int32_t list[LN_RING + W]) {
+    const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;
+    const int32_t *starts = c->neighbor_starts + s->first;
+    if (s->count > LN_RING_HULL) return -1;
+    uint64_t seen[LN_RING_HULL / 64];
+    for (int64_t i = 0; i <= (s->count - 1) / 64; i++) seen[i] = 0;
+    int n = 0, at = 0;
+    list[n++] = (int32_t)first;
+    seen[first / 64] |= 1ull << first % 64;
+    // First the feature itself, whose vertices have edges in it; then a ring at a time.
+    for (int step = 0; step <= c->rings; step++) {
+        if (step == 1) at = 0;
+        for (int end = n; at < (step == 0 ? n : end); at++) {
+            for (int32_t k = starts[list[at]]; k < starts[list[at] + 1]; k++) {
+                const int32_t j = c->neighbors[k];
+                if (seen[j / 64] >> j % 64 & 1) continue;
+                if (step == 0) {
+                    const double r[3] = {x[j] - x[first], y[j] - y[first], z[j] - z[first]};
+                    if (-dot1(d, r) > FINEST_ANGLE * root1(dot1(r, r))) continue;
+                }
+                if (n == LN_RING) return -1;
+                seen[j / 64] |= 1ull << j % 64;
+                list[n++] = j;
+            }
+        }
+        if (step > 0 && at == n) break;
+    }
+    for (int i = 0; i < W; i++) list[n + i] = (int32_t)first;
+    return n;
+}
+
+// gumbel_ring is gumbel_hull of the vertices within the rings. It returns 0 if they are too many.
+APART int gumbel_ring(double h[3], const ln_call *c, const ln_shape *s, const double d[3], const double a[3],
+                      const double b[3], double epsilon) {
+    const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;
+    int32_t list[LN_RING + W];
+    double top;
+    int64_t first = hull_top(c, s, d, &top);
+    int n = ring(c, s, d, first, list);
+    double over = 1 / epsilon;
+    const double steep[3] = {d[0] * over, d[1] * over, d[2] * over};
+    moments m = {0};
+    for (int j = 0; j < n; j += W) {
+        const int32_t *k = list + j;
+        v3 v = {(vd){x[k[0]], x[k[1]], x[k[2]], x[k[3]]} - x[first],
+                (vd){y[k[0]], y[k[1]], y[k[2]], y[k[3]]} - y[first],
+                (vd){z[k[0]], z[k[1]], z[k[2]], z[k[3]]} - z[first]};
+        weigh(&m, v, steep, a, b, (vm){0, 1, 2, 3} < n - j, 0);
+    }
+    covariance(h, &m, over);
+    return n > 0;
 }
 
 // in_plane is the form m of the frame of a core on the tangent plane of a and b.
@@ -119,7 +191,8 @@ APART void gumbel_feature(feature *f, const pair *p, const side *s, int class, v
             const double one[3] = {dl.x[i], dl.y[i], dl.z[i]};
             const double e[2][3] = {{a.x[i], a.y[i], a.z[i]}, {b.x[i], b.y[i], b.z[i]}};
             double k[3];
-            gumbel_hull(k, p->call, s->shape[i], one, e[0], e[1], epsilon[i]);
+            if (p->call->rings == 0) gumbel_hull(k, p->call, s->shape[i], one, e[0], e[1], epsilon[i]);
+            else if (!gumbel_ring(k, p->call, s->shape[i], one, e[0], e[1], epsilon[i])) f->ok[i] = 0;
             h.xx[i] = k[0], h.xy[i] = k[1], h.yy[i] = k[2];
         }
     }

@@ -25,8 +25,8 @@ INLINE double hull_support(const ln_call *c, const ln_shape *s, const double d[3
     return largest(best);
 }
 
-// hull_vertex returns the support value of a hull, and its support vertex.
-INLINE double hull_vertex(const ln_call *c, const ln_shape *s, const double d[3], double vertex[3]) {
+// hull_top returns the index of a support vertex of a hull, and its support value.
+INLINE int64_t hull_top(const ln_call *c, const ln_shape *s, const double d[3], double *top) {
     const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;
     vd best = all(-FAR);
     vm at = {0}, here = {0, 1, 2, 3};
@@ -37,9 +37,15 @@ INLINE double hull_vertex(const ln_call *c, const ln_shape *s, const double d[3]
         best = greater(best, h);
         here += W;
     }
-    double top = largest(best);
-    int k = __builtin_ctz((unsigned)bits(best == top) | 1 << (W - 1)); // a branch would be a coin toss
-    vertex[0] = x[at[k]], vertex[1] = y[at[k]], vertex[2] = z[at[k]];
+    *top = largest(best);
+    return at[__builtin_ctz((unsigned)bits(best == *top) | 1 << (W - 1))]; // a branch would be a coin toss
+}
+
+// hull_vertex returns the support value of a hull, and its support vertex.
+INLINE double hull_vertex(const ln_call *c, const ln_shape *s, const double d[3], double vertex[3]) {
+    double top;
+    int64_t k = s->first + hull_top(c, s, d, &top);
+    vertex[0] = c->vertices[0][k], vertex[1] = c->vertices[1][k], vertex[2] = c->vertices[2][k];
     return top;
 }
 

@@ -101,6 +101,7 @@ func NewSolver(t *Table, call *Call) *Solver {
 	for k, v := range t.faces {
 		c.faces[k] = pin[C.double](s, v)
 	}
+	c.neighbor_starts, c.neighbors = pin[C.int32_t](s, t.neighborStarts), pin[C.int32_t](s, t.neighbors)
 	s.rows(call)
 	c.valid, c.growth = flag(call.Valid), flag(call.Job.Options.Query == batch.Growth)
 
@@ -115,6 +116,7 @@ func NewSolver(t *Table, call *Call) *Solver {
 	}
 	epsilon, samples := call.Derivative.Noise()
 	c.mode, c.epsilon, c.samples = C.int32_t(call.Derivative.Mode), C.double(epsilon), C.int32_t(samples)
+	c.rings = C.int32_t(min(call.Derivative.Rings, math.MaxInt32))
 	c.seed, c.first_number = C.uint64_t(call.Derivative.Seed), C.uint64_t(call.FirstNumber)
 	s.outputs(call)
 	return s

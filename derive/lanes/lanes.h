@@ -54,6 +54,9 @@ typedef struct {
     int64_t shape_count;
     const double *vertices[3]; // of all hulls: x, y, z
     const double *faces[4];    // outward unit normal, support value
+    // The neighbors of number i of the vertices, as indices in its hull, are numbers neighbor_starts[i] to
+    // neighbor_starts[i + 1] - 1.
+    const int32_t *neighbor_starts, *neighbors;
 
     // Rows, [N], [N,3] and [N,4]: quaternions (w, x, y, z) need not be unit. If valid, rows with an answer have been
     // checked.
@@ -77,7 +80,7 @@ typedef struct {
 
     // Which derivatives, and the noise of smoothed ones, whose defaults are filled in but for the length of Gumbel
     // noise: 0 is a share of the size.
-    int32_t mode, samples;
+    int32_t mode, samples, rings;
     double epsilon;
     uint64_t seed, first_number; // row 0 of the answers has this number in the noise
 

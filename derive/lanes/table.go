@@ -22,6 +22,10 @@ type Table struct {
 	shapes   []C.ln_shape
 	vertices [3][]float64 // x, y, z of the vertices of hulls
 	faces    [4][]float64 // of hulls: outward unit normals x, y, z and support values
+
+	// The neighbors of number i of the vertices, as indices in its hull, are
+	// neighbors[neighborStarts[i]:neighborStarts[i+1]].
+	neighborStarts, neighbors []int32
 }
 
 // tables are those of the libraries in use.
@@ -52,6 +56,7 @@ func newTable(lib *batch.Library) *Table {
 		c.center = [3]C.double{C.double(center.X), C.double(center.Y), C.double(center.Z)}
 		c.grows = flag(lib.GrowthInradius(k) > 0)
 	}
+	t.neighborStarts = append(t.neighborStarts, int32(len(t.neighbors)))
 	return t
 }
 
@@ -123,27 +128,33 @@ func (t *Table) addPowers(c *C.ln_shape, points []r3.Vec, sharpness, flatness fl
 		if i < len(points) {
 			x = points[i]
 		}
-		t.addVertex(x)
+		t.addVertex(x, nil)
 	}
 }
 
-func (t *Table) addVertex(x r3.Vec) {
+func (t *Table) addVertex(x r3.Vec, neighbors []int32) {
+	t.neighborStarts = append(t.neighborStarts, int32(len(t.neighbors)))
+	t.neighbors = append(t.neighbors, neighbors...)
 	t.vertices[0] = append(t.vertices[0], x.X)
 	t.vertices[1] = append(t.vertices[1], x.Y)
 	t.vertices[2] = append(t.vertices[2], x.Z)
 }
 
 func (t *Table) addHull(c *C.ln_shape, k *geom.Convex) {
-	v := k.Hull().Vertices
+	h := k.Hull()
+	v := h.Vertices
 	c.first, c.count = C.int64_t(len(t.vertices[0])), C.int64_t(len(v))
 	extent := 0.0
 	for i := range padded(len(v)) {
 		x := v[min(i, len(v)-1)]
-		t.addVertex(x)
+		var neighbors []int32
+		if i < len(v) {
+			neighbors = h.Adj[h.Start[i]:h.Start[i+1]]
+		}
+		t.addVertex(x, neighbors)
 		extent = max(extent, r3.Norm(x))
 	}
 	c.extent = C.double(2 * extent)
-	h := k.Hull()
 	n := max(len(h.FaceStart)-1, 0)
 	c.first_face, c.faces = C.int64_t(len(t.faces[0])), C.int64_t(n)
 	for i := range padded(n) {
