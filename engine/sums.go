@@ -34,12 +34,29 @@ func (s *sums) none() sums {
 // words is the number of bytes of selected that a chunk takes.
 func (s *sums) words() uint64 { return 4 * (2*uint64(s.groups.Rows) + uint64(s.groups.Sets)) }
 
-// fits reports whether every world fits into a chunk, and all loops over its rows and sets are below the limit.
+// fits reports whether every world fits into a chunk, and all loops over the rows of a group and over the sets of a
+// body are below the limit.
 func (p *products) fits(chunkRows int) bool {
+	const most = loopLimit / 4 // a group takes two loops over its rows and one over its sets
 	s := p.Sums
-	for w := range len(s.Worlds) - 1 {
-		if n := s.RowsTo(w+1) - s.RowsTo(w); n > chunkRows || 4*n > loopLimit {
+	for g, first := range s.Groups[:len(s.Groups)-1] {
+		if s.Sets[s.Groups[g+1]]-s.Sets[first] > most {
 			return false
+		}
+	}
+	for w := range len(s.Worlds) - 1 {
+		first, end := s.Groups[s.Worlds[w]], s.Groups[s.Worlds[w+1]]
+		if int(s.Sets[end]-s.Sets[first]) > chunkRows {
+			return false
+		}
+		if end-first <= most {
+			continue
+		}
+		degree := make([]int, s.PerWorld)
+		for _, b := range s.Bodies[2*first : 2*end] {
+			if degree[b]++; degree[b] > most {
+				return false
+			}
 		}
 	}
 	return true

@@ -120,6 +120,52 @@ func TestPartGradientsLeft(t *testing.T) {
 		want := stepGradients(t, d, b.Name(), bodies, w, o, batch.Derivative{}, operands[:n])
 		compareSteps(t, reduce.String(), got, want, w.M)
 	}
+	// Worlds of shapes, and worlds that share their bodies.
+	shapes, shared := *w, *w
+	shapes.M, shapes.Bodies, shapes.Shapes = 0, nil, []int32{0, 2, 4, 6, 3, 1}
+	shared.Bodies = []int32{0, 1, 2, 3, 4, 5}
+	for _, w := range []*batch.Worlds{&shapes, &shared} {
+		o := rollout.Options{Options: batch.Options{Precision: batch.Double}}
+		before := b.Stats()
+		got := stepGradients(t, d, b.Name(), bodies, w, o, batch.Derivative{}, operands)
+		if n := b.Stats().Derived - before.Derived; n == 0 {
+			t.Error("the device has derived no row")
+		}
+		o.NoDeviceReduction = true
+		want := stepGradients(t, d, b.Name(), bodies, w, o, batch.Derivative{}, operands)
+		compareSteps(t, "other worlds", got, want, w.BodiesPerWorld())
+	}
+}
+
+// TestSumsThatFit: worlds that exceed a chunk, groups and bodies whose loops exceed the limit, are left to the host.
+func TestSumsThatFit(t *testing.T) {
+	const far = loopLimit/4 + 1
+	sums := func(sets, rows, groups int) *products { // one world, in which body 0 is in all sets
+		s := &batch.Sums{Sets: []int32{0}, Groups: []int32{0}, Worlds: []int32{0, int32(groups)}, PerWorld: sets + 1}
+		for i := range sets {
+			s.Sets = append(s.Sets, int32((i+1)*rows))
+			s.Bodies = append(s.Bodies, 0, int32(i+1))
+		}
+		for g := range groups {
+			s.Groups = append(s.Groups, int32((g+1)*sets/groups))
+		}
+		s.Others, s.Positions = make([]float64, 2*groups), make([]float64, 3*s.PerWorld)
+		p := &products{Product: &batch.Product{Kind: batch.ValueVJP, Sums: s, Operands: make([]float64, groups),
+			Results: make([]float64, batch.BodyWidth*s.PerWorld)}}
+		if err := p.Check(batch.NewPairs(sets * rows)); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for _, c := range []struct {
+		sets, rows, groups, chunk int
+		fits                      bool
+	}{{4, 2, 4, 8, true}, {4, 2, 4, 7, false}, {1, far - 1, 1, far, true}, {1, far, 1, far, false},
+		{far - 1, 1, far - 1, far, true}, {far, 1, far, far, false}, {far, 1, 1, far, false}} {
+		if got := sums(c.sets, c.rows, c.groups).fits(c.chunk); got != c.fits {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
 }
 
 // TestPartGradientsFault: where the device fails, the worlds of that block and of later ones have the gradients of the
