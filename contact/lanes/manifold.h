@@ -45,7 +45,7 @@ typedef struct {
     const lanes_shape *shape;
     const double *reals; // of the polytope
     const int32_t *ints;
-    double rot[9];
+    double rot[9 + LANES - 1]; // with room for the last lane of a store
     vec origin;
     double least; // z of the core's support point against the other shape
 } placed;
@@ -155,13 +155,14 @@ static void find_polytope(const placed *p, vec d, int v, flat *f) {
         f->normal = times(p->rot, vec_at(faces_at + 4 * best));
         f->slack = faces_at[4 * best + 3];
         for (int i = 0; i < n; i += LANES) {
-            double gx[LANES], gy[LANES], gz[LANES];
+            int c[LANES];
             for (int l = 0; l < LANES; l++) {
-                int k = i + l < n ? i + l : 0, c = corners[k];
-                gx[l] = x[c], gy[l] = y[c], gz[l] = z[c];
-                f->vertex[k] = (uint32_t)c, f->edge[k] = (uint32_t)edges[k];
+                int k = i + l < n ? i + l : 0;
+                c[l] = corners[k];
+                f->vertex[k] = (uint32_t)c[l], f->edge[k] = (uint32_t)edges[k];
             }
-            vd vx = load(gx), vy = load(gy), vz = load(gz);
+            vd vx = {x[c[0]], x[c[1]], x[c[2]], x[c[3]]}, vy = {y[c[0]], y[c[1]], y[c[2]], y[c[3]]};
+            vd vz = {z[c[0]], z[c[1]], z[c[2]], z[c[3]]};
             const double *m = p->rot;
             store(f->x + i, set_d(m[0]) * vx + set_d(m[1]) * vy + set_d(m[2]) * vz + set_d(p->origin.x));
             store(f->y + i, set_d(m[3]) * vx + set_d(m[4]) * vy + set_d(m[5]) * vz + set_d(p->origin.y));
@@ -294,12 +295,10 @@ INLINE void put_in_frame(const workspace *w, placed *p, const double *position, 
     vd rows[3] = {{1 - s * (y * y + z * z), s * (x * y - qw * z), s * (x * z + qw * y)},
                   {s * (x * y + qw * z), 1 - s * (x * x + z * z), s * (y * z - qw * x)},
                   {s * (x * z - qw * y), s * (y * z + qw * x), 1 - s * (x * x + y * y)}};
-    double out[12];
     for (int i = 0; i < 3; i++) {
         const double *f = w->frame + 3 * i;
-        store(out + 3 * i, set_d(f[0]) * rows[0] + set_d(f[1]) * rows[1] + set_d(f[2]) * rows[2]);
+        store(p->rot + 3 * i, set_d(f[0]) * rows[0] + set_d(f[1]) * rows[1] + set_d(f[2]) * rows[2]);
     }
-    memcpy(p->rot, out, sizeof p->rot);
     p->origin = times(w->frame, sub(vec_at(position), w->anchor));
 }
 
