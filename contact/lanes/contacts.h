@@ -69,6 +69,13 @@ static void add_row(const lanes_rules *rules, const lanes_pair *p, const lanes_r
     }
 }
 
+// fetch begins to load the n contacts of the last solve of a world.
+INLINE void fetch(const lanes_id *ids, const double *impulses, int64_t from, int n) {
+    const char *a = (const char *)(ids + from), *b = (const char *)(impulses + 3 * from);
+    for (int64_t i = 0; i < (int64_t)sizeof *ids * n; i += 64) __builtin_prefetch(a + i);
+    for (int64_t i = 0; i < 24 * (int64_t)n; i += 64) __builtin_prefetch(b + i);
+}
+
 LANES_ASSEMBLE(ASSEMBLE) {
     int64_t contacts = rules->contacts;
     for (int32_t l = 0; l < n; l++) {
@@ -76,6 +83,8 @@ LANES_ASSEMBLE(ASSEMBLE) {
         int64_t old = (2 * (int64_t)world + sides[world]) * contacts;
         int64_t mine = (2 * (int64_t)world + 1 - sides[world]) * contacts;
         int count = 0;
+        if (l + 1 < n)
+            fetch(ids, impulses, (2 * (int64_t)list[l + 1] + sides[list[l + 1]]) * contacts, old_n[list[l + 1]]);
         for (int64_t i = first[world]; i < first[world + 1]; i++) {
             const lanes_row *row = rows + i;
             if (row->points == 0) continue;
