@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +54,12 @@ func TestBuildManifolds(t *testing.T) {
 		if err := BuildManifolds(ctx, job, workers, out); err != nil {
 			t.Fatal(err)
 		}
+		if inGo := NewManifolds(n); runtime.GOARCH == "amd64" { // no products and sums are contracted
+			if err := buildManifolds(ctx, job, workers, Off, inGo); err != nil {
+				t.Fatal(err)
+			}
+			sameColumns(t, out, inGo)
+		}
 		if first == nil {
 			first = out
 		} else if !slices.Equal(first.Count, out.Count) || !slices.Equal(first.Position, out.Position) ||
@@ -77,6 +84,24 @@ func TestBuildManifolds(t *testing.T) {
 	}
 	if counts[ManifoldFound] < 100 || counts[ManifoldNone] < 100 || counts[ManifoldUndecided] > 0 {
 		t.Errorf("statuses %v", counts)
+	}
+}
+
+// sameColumns holds the points of kernels to those of Go.
+func sameColumns(t *testing.T, got, want *Manifolds) {
+	t.Helper()
+	if !slices.Equal(got.Status, want.Status) || !slices.Equal(got.Count, want.Count) {
+		t.Fatal("the kernels have other points than Go")
+	}
+	for i := range want.N {
+		points := MaxPoints*i + int(want.Count[i])
+		if want.Count[i] > 0 && (got.Lower[i] != want.Lower[i] ||
+			!slices.Equal(got.Normal[3*i:3*i+3], want.Normal[3*i:3*i+3]) ||
+			!slices.Equal(got.Position[3*MaxPoints*i:3*points], want.Position[3*MaxPoints*i:3*points]) ||
+			!slices.Equal(got.Gap[MaxPoints*i:points], want.Gap[MaxPoints*i:points]) ||
+			!slices.Equal(got.ID[MaxPoints*i:points], want.ID[MaxPoints*i:points])) {
+			t.Errorf("row %d has other points than in Go", i)
+		}
 	}
 }
 

@@ -11,6 +11,9 @@
 // Without cgo [Supported] is empty, and nothing else may be called.
 package lanes
 
+// Portable is the variant of every processor.
+const Portable = "portable"
+
 // Width is the number of worlds of a group.
 const Width = 8
 

@@ -42,7 +42,7 @@ type variant struct {
 }
 
 // portable is the variant of every processor.
-var portable = variant{"portable", true, C.lanes_sweep_function(C.lanes_sweep_portable),
+var portable = variant{Portable, true, C.lanes_sweep_function(C.lanes_sweep_portable),
 	C.lanes_newton_function(C.lanes_newton_portable), C.lanes_manifold_function(C.lanes_manifold_portable),
 	C.lanes_prepare_function(C.lanes_prepare_portable), C.lanes_move_function(C.lanes_move_portable),
 	C.lanes_assemble_function(C.lanes_assemble_portable)}
