@@ -7,12 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import CLUSTER_ROWS, parts
+from conftest import CLUSTER_ROWS, PATIENCE, parts
 from test_worlds import worlds
 
 import clearance as cl
@@ -25,7 +26,7 @@ from stores import Failing, Tagged  # noqa: E402
 
 from clearance import ray as cr  # noqa: E402
 from clearance._ray_shards import Shard, cuts, plan  # noqa: E402
-from clearance._ray_store import LOCK, file_order, place  # noqa: E402
+from clearance._ray_store import LOCK, Local, file_order, place  # noqa: E402
 
 
 def names(folder: Path) -> list[str]:
@@ -109,6 +110,20 @@ def test_cuts() -> None:
             assert set(found[1:-1]) <= set(starts) and len(sizes) <= 2 * least
         else:
             assert len(sizes) == least and sizes.max() - sizes.min() <= 1
+
+
+def test_files_are_looked_at_together(pair_files: Path, tmp_path: Path) -> None:
+    """Their shards are in the order of the files all the same."""
+    both = threading.Barrier(2, timeout=PATIENCE)
+
+    class Waiting(Local):
+        def identity(self) -> str:
+            both.wait()
+            return super().identity()
+
+    files: list[Any] = [Waiting(str(pair_files / name)) for name in ("b.parquet", "a.parquet")]
+    found = plan(files, place(tmp_path), 3000)
+    assert [(Path(s.path).name, s.lo) for s in found] == [(f"{n}.parquet", lo) for n in "ba" for lo in (0, 3000)]
 
 
 @pytest.mark.parametrize("store", [False, True])

@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final
@@ -19,6 +20,9 @@ from ._errors import FileError, OptionError
 from ._ray_kinds import EMPTY, Kind, Size, head_of, size_of
 from ._ray_store import Local, Remote, last_part, place
 from ._result import STATUSES
+
+# Files that are looked at at a time, each by some requests to a store.
+_AT_ONCE: Final = 8
 
 # Names that begin with _ are no parts of the table.
 MANIFEST: Final = "_manifest.parquet"
@@ -96,20 +100,27 @@ def plan(
     options: dict[str, Any] | None = None,
 ) -> list[Shard]:
     """Shards of at most so many pairs, but of a world."""
-    shards: list[Shard] = []
     for f in files:
         if folder.is_parent(f):
             raise OptionError(
                 f"outputs: {folder.name} is the folder of the input {f.name}; give the results another one"
             )
+
+    def about(f: Local | Remote) -> tuple[str, Size, list[int]]:
+        """Its identity, its size and its row groups."""
         try:
             who = f.identity()
         except OSError as e:
             raise FileError(f"{f.name}: {e.strerror or e}") from e
         try:
-            size, groups = size_of(f, kind, options or {}), f.groups()
+            return who, size_of(f, kind, options or {}), f.groups()
         except FileError:
-            size, groups = EMPTY, []  # the task of the shard lists the error, and the other files go on
+            return who, EMPTY, []  # the task of the shard lists the error, and the other files go on
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        known = list(pool.map(about, files))
+    shards: list[Shard] = []
+    for f, (who, size, groups) in zip(files, known, strict=True):
         starts = sorted({n // size.lines for n in itertools.accumulate(groups)} - {0, size.count})
         for lo, hi in itertools.pairwise(cuts(size.count, max(most // size.pairs, 1), starts)):
             out = folder / f"part-{len(shards):06d}{PurePath(f.path).suffix}"
