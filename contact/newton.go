@@ -33,6 +33,8 @@ type newtonState struct {
 const (
 	proxCCP, proxNCP = 1e-3, 1e-2 // ρ at the start
 	proxMost         = 0.1
+	stuck            = 0.99 // part of a residual that outer steps leave which only add internal forces
+	leastStuck       = 1e-3 // of the least ρ is allowed then
 	inexactness      = 0.05 // of the end of an inner solve, relative to its proximal step
 	innerLimit       = 30   // steps of an inner solve of the NCP
 	armijo           = 1e-4
@@ -52,7 +54,7 @@ const (
 // v is kept as a difference from base = v_f + M⁻¹Jᵀλᵏ, so that the rounding error of λ(v), that of Jv divided by P, is
 // relative to this difference. So P can be small, and an outer step long. Contacts that stick need that where no
 // velocity meets all of their targets, if only by the tolerance: each outer step adds −c/P to their impulses, an
-// internal force, until one of them opens.
+// internal force, until one of them opens. Where such steps leave the residual as it is, ρ goes below its least value.
 //
 // It starts from s.lambda, and leaves the impulses of the least residual in s.best.
 func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) {
@@ -97,7 +99,13 @@ func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) {
 		case used > 8:
 			rho = min(3*rho, proxMost)
 		case e > last/5 && frozen == 0:
-			rho = max(0.3*rho, least)
+			floor := least
+			if e > stuck*last && rho <= least {
+				floor *= leastStuck
+			}
+			rho = max(0.3*rho, floor)
+		case rho < least:
+			rho = least
 		}
 		frozen = max(0, frozen-1)
 		last = e

@@ -38,8 +38,8 @@ typedef struct {
 } world;
 
 // Names of the constants as in package contact.
-static const double prox_ccp = 1e-3, prox_ncp = 1e-2, prox_most = 0.1, inexactness = 0.05, armijo = 1e-4,
-                    shortest = 2e-3, cost_rounding = 1e-13, gradient_rounding = 1e-14;
+static const double prox_ccp = 1e-3, prox_ncp = 1e-2, prox_most = 0.1, inexactness = 0.05, armijo = 1e-4, stuck = 0.99,
+                    least_stuck = 1e-3, shortest = 2e-3, cost_rounding = 1e-13, gradient_rounding = 1e-14;
 enum { inner_limit = 30 };
 
 INLINE int64_t words_of(int64_t bodies) { return (bodies + 63) / 64; }
@@ -374,7 +374,10 @@ static void newton(world *w) {
         double e = measure_outer(w);
         if (e <= w->o->tolerance) return;
         if (used > 8) rho = 3 * rho < prox_most ? 3 * rho : prox_most;
-        else if (e > last / 5 && frozen == 0) rho = 0.3 * rho > least ? 0.3 * rho : least;
+        else if (e > last / 5 && frozen == 0) {
+            double floor = e > stuck * last && rho <= least ? least_stuck * least : least;
+            rho = 0.3 * rho > floor ? 0.3 * rho : floor;
+        } else if (rho < least) rho = least;
         if (frozen > 0) frozen--;
         last = e;
     }
