@@ -3,9 +3,11 @@ package derive
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"clearance/batch"
+	"clearance/derive/lanes"
 	"clearance/geom"
 	"clearance/internal/testkit"
 
@@ -81,6 +83,58 @@ func TestGaussianMean(t *testing.T) {
 			sigma := math.Sqrt((square[k]-mean[k]*mean[k])/batches) + 1e-15
 			if !(math.Abs(mean[k]-want) <= 4*sigma) || !(sigma < 5e-3) {
 				t.Errorf("entry %d, %d: %g ± %g, want %g", i, j, mean[k], sigma, want)
+			}
+		}
+	}
+}
+
+// TestGaussianMeanOfKernel is TestGaussianMean of the kernel, in the tangent plane of the corner of a box, and of the
+// same box as a hull. The eigenvalues are so far above 0 that no estimate is negative.
+func TestGaussianMeanOfKernel(t *testing.T) {
+	half := r3.Vec{X: 0.3, Y: 0.5, Z: 0.7}
+	var corners []r3.Vec
+	for i := range 8 {
+		sign := func(bit int) float64 { return float64(1 - 2*(i>>bit&1)) }
+		corners = append(corners, r3.Vec{X: half.X * sign(0), Y: half.Y * sign(1), Z: half.Z * sign(2)})
+	}
+	c, err := geom.NewConvex(corners)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := r3.Unit(r3.Vec{X: 0.3, Y: 0.4, Z: 0.5})
+	const epsilon, samples, n = 0.3, 10_000, 100 // a million samples
+	e := tangentBasis(r3.Scale(-1, out))
+	var want sym2
+	for k, d := range [3]float64{out.X, out.Y, out.Z} {
+		axis := [3]r3.Vec{{X: 1}, {Y: 1}, {Z: 1}}[k]
+		u := d / epsilon
+		h := 2 * [3]float64{half.X, half.Y, half.Z}[k] * math.Exp(-u*u/2) / (math.Sqrt(2*math.Pi) * epsilon)
+		t0, t1 := r3.Dot(e[0], axis), r3.Dot(e[1], axis)
+		want.add(sym2{h * t0 * t0, h * t0 * t1, h * t1 * t1})
+	}
+	for _, shape := range []geom.Shape{geom.Box{HalfExtents: half}, c} {
+		ball := geom.Translate(0, 0, 0)
+		ball.Position = r3.Add(half, r3.Scale(0.2+0.1, out))
+		row := solve(geom.Sphere{R: 0.2}, shape, ball, geom.IdentityPose())
+		job := jobOf(t, slices.Repeat([]Row{row}, n), batch.Double)
+		for _, variant := range lanes.Variants() {
+			got := newDerivatives(n, batch.DerivedColumns)
+			pass := Pass{Options: Options{Mode: Gaussian, Epsilon: epsilon, Samples: samples, Seed: 5},
+				variant: variant}
+			if err := pass.Run(t.Context(), job, got); err != nil {
+				t.Fatal(err)
+			}
+			for k := range want {
+				mean, square := 0.0, 0.0
+				for i := range n {
+					v := got.Column(batch.ColCurvature).F64[6*i+3+k]
+					mean += v / n
+					square += v * v / n
+				}
+				sigma := math.Sqrt((square - mean*mean) / n)
+				if !(math.Abs(mean-want[k]) <= 4*sigma) || !(sigma < 5e-3) {
+					t.Errorf("%v, %s, number %d: %g ± %g, want %g", shape.Kind(), variant, k, mean, sigma, want[k])
+				}
 			}
 		}
 	}
