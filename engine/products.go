@@ -115,7 +115,9 @@ func (d *derivation) multiply(b *Backend, c *call, l *placement, lo int) (*deriv
 		if s.least, err = b.pipelines.forLeast(); err != nil {
 			return nil, err
 		}
-		places = s.of(c.product.Sums, lo, l.n, d.record)
+		if places, err = s.of(c.product.Sums, lo, l.n, d.record); err != nil {
+			return nil, err
+		}
 		first, operands, products = s.group, int(s.groups.Groups), int(s.groups.Sets)
 		d.record.Sets = s.groups.Sets
 	case c.product.Bodies:

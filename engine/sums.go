@@ -80,65 +80,89 @@ func (p *products) rowsOf(w int, pairs uint32) int64 {
 // of makes the lists of a chunk of n rows from at on, which are whole worlds: for each body where the list of its sets
 // begins and the lists, of set << 1 | side; the positions of the bodies; the groups, their rows and their bounds.
 // Worlds without rows belong to the chunk before them, those at the beginning to the first one.
-func (s *sums) of(p *batch.Sums, at, n int, r layout.DerivativeRecord) []uint32 {
+func (s *sums) of(p *batch.Sums, at, n int, r layout.DerivativeRecord) ([]uint32, error) {
 	from := sort.Search(len(p.Worlds)-1, func(w int) bool { return p.RowsTo(w+1) > at })
 	if at == 0 {
 		from = 0
 	}
 	to := sort.Search(len(p.Worlds)-1, func(w int) bool { return p.RowsTo(w+1) > at+n })
 	s.world, s.group = from, int(p.Worlds[from])
-	groups := p.Groups[s.group : p.Worlds[to]+1]
-	first, end := groups[0], groups[len(groups)-1]
-	sets := p.Sets[first : end+1]
-	s.groups = layout.LeastRecord{Groups: uint32(len(groups) - 1), Sets: uint32(end - first), Rows: r.Rows,
+	first, groups := p.Groups[s.group], int(p.Worlds[to])-s.group
+	sets := int(p.Groups[p.Worlds[to]] - first)
+	s.groups = layout.LeastRecord{Groups: uint32(groups), Sets: uint32(sets), Rows: r.Rows,
 		Columns: r.Columns, Flags: r.Flags, LoopLimit: r.LoopLimit, CutOff: r.CutOff}
 	s.record = layout.BodyRecord{Worlds: uint32(to - from), Bodies: uint32(p.PerWorld), LoopLimit: r.LoopLimit,
 		Sets: s.groups.Sets, Rows: r.Rows}
-	bodies := (to - from) * p.PerWorld
-	list := append(s.list[:0], make([]uint32, bodies+1+2*len(sets)-2)...)
-	// Where the list of each body ends, then, as the lists are filled from their ends, where it begins.
-	body := func(w, set, side int) int { return (w-from)*p.PerWorld + int(p.Bodies[2*set+side]) }
-	each := func(f func(w, set, side int)) {
-		for w := to - 1; w >= from; w-- {
-			for set := int(p.Groups[p.Worlds[w+1]]) - 1; set >= int(p.Groups[p.Worlds[w]]); set-- {
-				f(w, set, 1)
-				f(w, set, 0)
-			}
-		}
+	l := lists{s: s, p: p, from: from, first: first, at: at, bodies: (to - from) * p.PerWorld}
+	positions := l.bodies + 1 + 2*sets
+	members := positions + 6*l.bodies
+	others := members + groups + 1 + sets + 1
+	words := others + 4*groups
+	s.record.Positions, s.groups.Members, s.groups.Others = uint32(positions), uint32(members), uint32(others)
+	if cap(s.list) < words {
+		s.list = make([]uint32, words+words/4)
 	}
-	each(func(w, set, side int) { list[body(w, set, side)]++ })
-	end32 := uint32(bodies + 1)
-	for k := range bodies {
-		end32 += list[k]
-		list[k] = end32
-	}
-	list[bodies] = end32
-	each(func(w, set, side int) {
-		k := body(w, set, side)
-		list[k]--
-		list[list[k]] = uint32(set-int(first))<<1 | uint32(side)
-	})
-	s.record.Positions = uint32(len(list))
-	for _, v := range p.Positions[3*from*p.PerWorld : 3*to*p.PerWorld] {
-		list = appendReal(list, v)
-	}
-	s.groups.Members = uint32(len(list))
-	for _, g := range groups {
-		list = append(list, uint32(g-first))
-	}
-	for _, row := range sets {
-		list = append(list, uint32(int(row)-at))
-	}
-	s.groups.Others = uint32(len(list))
-	for _, v := range p.Others[2*s.group : 2*int(p.Worlds[to])] {
-		list = appendReal(list, v)
-	}
-	s.list = list
-	return list
+	s.list = s.list[:words]
+	s.list[l.bodies], s.list[members+groups], s.list[others-1] = uint32(positions), uint32(sets), uint32(n)
+	return s.list, parallel(l.bodies, &l)
 }
 
-// appendReal appends the words of a number.
-func appendReal(list []uint32, v float64) []uint32 {
+// lists are the lists of a chunk while they are made. Blocks of bodies are worlds.
+type lists struct {
+	s      *sums
+	p      *batch.Sums
+	from   int   // the first world
+	first  int32 // the first set
+	at     int   // the first row
+	bodies int
+}
+
+func (l *lists) block(lo, hi int) error {
+	m := l.p.PerWorld
+	for w := (lo + m - 1) / m; w < (hi+m-1)/m; w++ {
+		l.world(w)
+	}
+	return nil
+}
+
+// world makes the lists of a world, which is counted from the first one.
+func (l *lists) world(w int) {
+	s, p, m := l.s, l.p, l.p.PerWorld
+	firstGroup, endGroup := int(p.Worlds[l.from+w]), int(p.Worlds[l.from+w+1])
+	firstSet, endSet := int(p.Groups[firstGroup]), int(p.Groups[endGroup])
+	heads := s.list[m*w : m*(w+1)]
+	clear(heads)
+	for _, b := range p.Bodies[2*firstSet : 2*endSet] {
+		heads[b]++
+	}
+	end := uint32(l.bodies + 1 + 2*(firstSet-int(l.first)))
+	for k := range heads { // where the list of each body ends; it is filled from there
+		end += heads[k]
+		heads[k] = end
+	}
+	for k := 2*endSet - 1; k >= 2*firstSet; k-- {
+		b := p.Bodies[k]
+		heads[b]--
+		s.list[heads[b]] = uint32(k - 2*int(l.first))
+	}
+	to := s.list[int(s.record.Positions)+6*m*w:]
+	for k, v := range p.Positions[3*m*(l.from+w) : 3*m*(l.from+w+1)] {
+		putReal(to[2*k:], v)
+	}
+	members, starts := s.list[s.groups.Members:], s.list[s.groups.Members+s.groups.Groups+1:]
+	for g := firstGroup; g < endGroup; g++ {
+		members[g-s.group] = uint32(p.Groups[g] - l.first)
+		for k, v := range p.Others[2*g : 2*g+2] {
+			putReal(s.list[int(s.groups.Others)+4*(g-s.group)+2*k:], v)
+		}
+	}
+	for k := firstSet; k < endSet; k++ {
+		starts[k-int(l.first)] = uint32(int(p.Sets[k]) - l.at)
+	}
+}
+
+// putReal stores the words of a number.
+func putReal(to []uint32, v float64) {
 	bits := math.Float64bits(v)
-	return append(list, uint32(bits), uint32(bits>>32))
+	to[0], to[1] = uint32(bits), uint32(bits>>32)
 }

@@ -19,6 +19,7 @@ type products struct {
 
 	sums     batch.Sums // of a block
 	operands []float64
+	from     [][2]int // the first set and the first group of each tile
 }
 
 // newProducts returns the products of a step, nil if the back end does not take them, or the arrays are refused.
@@ -43,13 +44,7 @@ func (p *products) block(ctx context.Context, b *Batch, tiles []*tile, lo, hi in
 		return nil
 	}
 	m := p.worlds.BodiesPerWorld()
-	p.begin(b, lo, hi, m)
-	for _, t := range tiles {
-		p.add(b, t)
-	}
-	for w := len(p.sums.Worlds); w <= hi-lo; w++ {
-		p.sums.Worlds = append(p.sums.Worlds, p.groups())
-	}
+	p.list(b, tiles, lo, hi)
 	job := b.parts
 	job.Results, job.Reduction, job.Options.Derivative = nil, nil, p.derivative
 	out := batch.Product{Kind: p.kind, Sums: &p.sums, Operands: p.operands,
@@ -64,67 +59,76 @@ func (p *products) block(ctx context.Context, b *Batch, tiles []*tile, lo, hi in
 	return err
 }
 
-func (p *products) begin(b *Batch, lo, hi, m int) {
-	s := &p.sums
-	s.Sets, s.Groups, s.Worlds = append(s.Sets[:0], 0), append(s.Groups[:0], 0), append(s.Worlds[:0], 0)
-	s.Others, s.Bodies, s.PerWorld = s.Others[:0], s.Bodies[:0], m
-	s.Positions, p.operands = s.Positions[:0], p.operands[:0]
-	for i := lo * m; i < hi*m; i++ {
-		s.Positions = append(s.Positions, p.worlds.Poses[7*i:7*i+3]...)
+// list makes the sums of worlds lo to hi, and their operands.
+func (p *products) list(b *Batch, tiles []*tile, lo, hi int) {
+	s, m := &p.sums, p.worlds.BodiesPerWorld()
+	p.from = p.from[:0]
+	sets, groups := 0, 0
+	for _, t := range tiles {
+		p.from = append(p.from, [2]int{sets, groups})
+		sets += len(t.rows)
+		if b.reduce {
+			groups += t.hi - t.lo
+		} else {
+			groups += len(t.rows)
+		}
 	}
+	operand, _ := p.kind.Widths()
+	s.Sets, s.Groups, s.Worlds = resized(s.Sets, sets+1), resized(s.Groups, groups+1), resized(s.Worlds, hi-lo+1)
+	s.Sets[0], s.Groups[0], s.Worlds[0] = 0, 0, 0
+	s.Others, s.Bodies, s.PerWorld = resized(s.Others, 2*groups), resized(s.Bodies, 2*sets), m
+	s.Positions, p.operands = resized(s.Positions, 3*m*(hi-lo)), resized(p.operands, operand*groups)
+	b.team.run(len(tiles), func(_, i int) { p.add(b, tiles[i], p.from[i][0], p.from[i][1], lo) })
 }
 
-func (p *products) groups() int32 { return int32(len(p.sums.Groups) - 1) }
-
 // add adds the rows of a tile, which are in the order of their worlds and pairs: each is a set, and a group by itself
-// or with the others of its world.
-func (p *products) add(b *Batch, t *tile) {
-	i := 0
+// or with the others of its world. set and group are the first of the tile, lo is the first world of the block.
+func (p *products) add(b *Batch, t *tile, set, group, lo int) {
+	s, m := &p.sums, p.worlds.BodiesPerWorld()
+	firsts, seconds := b.templateA, b.templateB
+	if b.all != nil {
+		firsts, seconds = t.bodyA, t.bodyB
+	}
+	rows := t.rows
 	for w := t.lo; w < t.hi; w++ {
-		first := i
-		for i < len(t.rows) && int(t.rows[i].world) == w {
-			i++
+		for k := range m {
+			copy(s.Positions[3*(m*(w-lo)+k):], p.worlds.Poses[7*(m*w+k):][:3])
 		}
-		rows := t.rows[first:i]
-		for k := range rows {
-			p.set(b, t, &rows[k])
+		n := 0
+		for ; n < len(rows) && int(rows[n].world) == w; n++ {
+			r := &rows[n]
+			s.Sets[set+1] = int32(t.candidate) + r.first + r.count
+			s.Bodies[2*set], s.Bodies[2*set+1] = firsts[r.pair], seconds[r.pair]
+			set++
 			if !b.reduce {
-				p.group(w*len(b.templateA)+int(rows[k].pair), &rows[k].least)
+				p.group(group, set, w*len(b.templateA)+int(r.pair), &r.least)
+				group++
 			}
 		}
 		if b.reduce {
 			l := t.worlds[w-t.lo].least
-			for k := range rows {
+			for k := range rows[:n] {
 				l.lower, l.upper = min(l.lower, rows[k].least.lower), min(l.upper, rows[k].least.upper)
 			}
-			p.group(w, &l)
+			p.group(group, set, w, &l)
+			group++
 		}
-		p.sums.Worlds = append(p.sums.Worlds, p.groups())
+		s.Worlds[w-lo+1] = int32(group)
+		rows = rows[n:]
 	}
 }
 
-// set adds the candidates of a row.
-func (p *products) set(b *Batch, t *tile, r *openRow) {
+// group is a group of the sets before end, that of row i of the results, of which l is what is known of pairs that are
+// no candidates.
+func (p *products) group(group, end, i int, l *least) {
 	s := &p.sums
-	s.Sets = append(s.Sets, int32(t.candidate)+r.first+r.count)
-	if b.all != nil {
-		s.Bodies = append(s.Bodies, t.bodyA[r.pair], t.bodyB[r.pair])
-	} else {
-		s.Bodies = append(s.Bodies, b.templateA[r.pair], b.templateB[r.pair])
-	}
-}
-
-// group ends the group of row i of the results, of which l is what is known of pairs that are no candidates.
-func (p *products) group(i int, l *least) {
-	s := &p.sums
-	s.Groups = append(s.Groups, int32(len(s.Sets)-1))
-	lower, upper := l.lower, l.upper
+	s.Groups[group+1] = int32(end)
+	s.Others[2*group], s.Others[2*group+1] = l.lower, l.upper
 	if l.invalid {
-		lower, upper = math.Inf(-1), math.Inf(-1)
+		s.Others[2*group], s.Others[2*group+1] = math.Inf(-1), math.Inf(-1)
 	}
-	s.Others = append(s.Others, lower, upper)
 	operand, _ := p.kind.Widths()
-	p.operands = append(p.operands, p.cotangents[operand*i:operand*(i+1)]...)
+	copy(p.operands[operand*group:operand*(group+1)], p.cotangents[operand*i:])
 }
 
 // complete takes the gradients of the worlds that the back end has left, from their answers.
