@@ -130,6 +130,7 @@ type partPair struct {
 	size         float64 // of the pair of shapes; half-spaces count with their margin
 	friction     float64
 	restitution  float64
+	inA, inB     bool // the frame of the part is that of the body
 
 	// In the frames of the bodies: centers of the balls around the parts, of half-spaces a point of the plane, and
 	// normals of half-spaces.
@@ -155,7 +156,8 @@ func (s *Scene) partPairs() []partPair {
 				for j, q := range s.Bodies.Parts(s.Body[b]) {
 					pairs = append(pairs, partPair{a: a, b: b, partA: int32(i), partB: int32(j), shapeA: p.Shape,
 						shapeB: q.Shape, size: lib.PairSize(p.Shape, q.Shape), friction: friction,
-						restitution: s.restitution(a, b)})
+						restitution: s.restitution(a, b), inA: p.Pose == geom.IdentityPose(),
+						inB: q.Pose == geom.IdentityPose()})
 					last := &pairs[len(pairs)-1]
 					last.centerA, last.normalA = ballOf(lib.Shape(p.Shape), p.Pose)
 					last.centerB, last.normalB = ballOf(lib.Shape(q.Shape), q.Pose)

@@ -383,11 +383,6 @@ func (s *Simulation) Run(ctx context.Context, steps int, force []float64, after 
 	return nil
 }
 
-func (s *Simulation) partPose(world int, body, part int32) geom.Pose {
-	pose := s.bodies[world*len(s.scene.Body)+int(body)].pose
-	return s.scene.Bodies.PartPose(s.scene.Body[body], int(part), pose)
-}
-
 // parallel calls f for the worlds of the block, some at a time, on all workers. Worlds are independent of each other.
 func (s *Simulation) parallel(ctx context.Context, f func(worker *stepWorker, lo, hi int)) error {
 	n := s.hi - s.lo

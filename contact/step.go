@@ -281,9 +281,22 @@ func (s *Simulation) fillWorld(w int) {
 			s.maxGap[i] = s.gapOf(s.speed(w, p), p)
 		}
 		s.rows[i] = worldRow{pair: near.pair}
-		s.query.SetRow(i, &batch.Row{ShapeA: p.shapeA, ShapeB: p.shapeB, PoseA: s.partPose(w, p.a, p.partA),
-			PoseB: s.partPose(w, p.b, p.partB)})
+		q := &s.query
+		q.ShapeA[i], q.ShapeB[i] = p.shapeA, p.shapeB
+		s.putPartPose(w, p.a, p.partA, p.inA, q.PositionA[3*i:], q.RotationA[4*i:])
+		s.putPartPose(w, p.b, p.partB, p.inB, q.PositionB[3*i:], q.RotationB[4*i:])
 	}
+}
+
+// putPartPose puts the pose of a part into columns; in: it is that of the body.
+func (s *Simulation) putPartPose(w int, body, part int32, in bool, position, rotation []float64) {
+	pose := &s.bodies[w*len(s.scene.Body)+int(body)].pose
+	if !in {
+		pose = ptr(s.scene.Bodies.PartPose(s.scene.Body[body], int(part), *pose))
+	}
+	putVec(position, pose.Position)
+	q := &pose.Rotation
+	rotation[0], rotation[1], rotation[2], rotation[3] = q.Real, q.Imag, q.Jmag, q.Kmag
 }
 
 // assemble builds the contacts of the open worlds from the answers of their pairs.
