@@ -49,11 +49,20 @@ func (s *Simulation) missed(w int) (found bool) {
 	near, rows := s.near[w*len(s.pairs):][:len(s.pairs)], s.rows[s.first[w]:s.first[w+1]]
 	normals := s.results.Normal().F64[3*s.first[w] : 3*s.first[w+1]]
 	listed, n := 0, int(s.nearN[w])
+	path := s.pace[w*len(s.scene.Body):][:len(s.scene.Body)] // of each body at most
+	for b := range path {
+		next := &s.bodies[w*len(path)+b].next
+		path[b] = s.o.TimeStep*length(next.velocity) + next.reach
+	}
 	for i := range s.pairs {
 		p := &s.pairs[i]
+		isNear := listed < n && int(near[listed].pair) == i
+		if !isNear && s.bodiesApart(w, p) > path[p.a]+path[p.b] {
+			continue
+		}
 		a, b := s.bodiesOf(w, p)
 		motion := s.o.TimeStep*length(r3.Sub(b.next.velocity, a.next.velocity)) + a.next.reach + b.next.reach
-		if listed == n || int(near[listed].pair) != i {
+		if !isNear {
 			if !(s.ballsApart(w, p) > motion) && !s.staysApart(w, p, s.betweenBalls(w, p)) {
 				near[s.nearN[w]] = nearPair{int32(i), true}
 				s.nearN[w]++

@@ -152,6 +152,7 @@ type Simulation struct {
 	near    []nearPair // [W, pairs] the near pairs of each world in order, nearN of them
 	nearN   []int32    // [W]
 	open    []bool     // [W] worlds that have no solve yet, or one that has missed a pair
+	pace    []float64  // [W,B] speed of each body at most, or what it moves in the step
 	spare   []float64  // [W] by how much the motion of a pair without contacts may exceed that by the speeds before
 	results *batch.Results
 	job     batch.Job
@@ -286,6 +287,7 @@ func (s *Simulation) start(from *State) error {
 	}
 	s.bodies = make([]bodyState, w*b)
 	s.near, s.nearN, s.first = make([]nearPair, w*len(s.pairs)), make([]int32, w), make([]int32, w+1)
+	s.pace = make([]float64, w*b)
 	s.open, s.spare, s.contacts.only = make([]bool, w), make([]float64, w), make([]int32, 0, w)
 	s.side, s.oldN, s.ids = make([]uint8, w), make([]int32, w), make([]contactID, 2*w*c)
 	s.at, s.impulse = make([]float64, 6*w*c), make([]float64, 6*w*c)

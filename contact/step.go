@@ -131,9 +131,19 @@ func (s *Simulation) findNear(w int) {
 		return
 	}
 	near := s.near[w*len(s.pairs):]
+	pace := s.pace[w*len(s.scene.Body):][:len(s.scene.Body)]
+	for b := range pace {
+		body := &s.bodies[w*len(pace)+b]
+		pace[b] = length(body.velocity) + body.rim + 0.5*s.gravity*s.o.TimeStep
+	}
 	for i := range s.pairs {
-		apart, speed := s.ballsApart(w, &s.pairs[i]), s.speed(w, &s.pairs[i])
-		if apart > s.gapOf(speed, &s.pairs[i]) {
+		p := &s.pairs[i]
+		if far := s.bodiesApart(w, p); far > s.gapOf(math.Inf(1), p) {
+			s.spare[w] = min(s.spare[w], far-s.o.TimeStep*(pace[p.a]+pace[p.b]))
+			continue
+		}
+		apart, speed := s.ballsApart(w, p), s.speed(w, p)
+		if apart > s.gapOf(speed, p) {
 			s.spare[w] = min(s.spare[w], apart-s.o.TimeStep*speed)
 			continue
 		}
@@ -232,6 +242,14 @@ func (s *Simulation) ballsApart(w int, p *partPair) float64 {
 		distance = length(r3.Sub(cb, ca)) - fa.size - fb.size
 	}
 	return distance - 1e-12*(taxicab(ca)+taxicab(cb)+taxicab(a.pose.Position)+taxicab(b.pose.Position)+p.size)
+}
+
+// bodiesApart is a lower bound of the distance of two bodies, by the balls around their centers of mass, for less than
+// that of two parts: most pairs of a world of many bodies are far apart.
+func (s *Simulation) bodiesApart(w int, p *partPair) float64 {
+	a, b := s.bodiesOf(w, p)
+	arms := s.arm[p.a] + s.arm[p.b]
+	return length(r3.Sub(b.center, a.center)) - arms - 1e-12*(taxicab(a.center)+taxicab(b.center)+arms)
 }
 
 func slipSpeed(x, y float64) float64 { return math.Sqrt(x*x + y*y) }
