@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"clearance/geom"
-	"clearance/geom/hull"
 	"clearance/ref"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -15,6 +14,7 @@ type Workspace struct {
 	face    []int32
 	corners []vec2
 	seen    map[int32]bool
+	cones   []cone
 	solver  ref.Workspace
 }
 
@@ -55,8 +55,13 @@ func (w *Workspace) Exact(r *Row) (d Derivative) {
 		}
 	}
 	d.smoothness = state
-	if state.Full() && !d.p.growth && d.s.value <= equalTolerance*d.p.size && w.equalMinimum(&d.p, &d.s) {
-		d.smoothness = NotUnique
+	if state.Full() && !d.p.growth && d.s.value <= equalTolerance*d.p.size {
+		switch found, proved := w.otherMinimum(&d.p, &d.s); {
+		case found:
+			d.smoothness = NotUnique
+		case !proved:
+			d.smoothness = NearSingular
+		}
 	}
 	if !d.smoothness.Full() {
 		d.s.asReported(&d.p, n, a, b, r.Value)
@@ -282,122 +287,6 @@ func (d *Derivative) Curvature() (c [6]float64) {
 // Answer returns the answer that the derivatives are of: that of the row, polished where derivatives are exact.
 func (d *Derivative) Answer() (value float64, normal, witnessA, witnessB r3.Vec) {
 	return d.s.value, d.s.n, r3.Add(d.s.a.point, d.p.origin), r3.Add(d.s.b.point, d.p.origin)
-}
-
-// equalTolerance, times the size of the pair, is the difference of two local minima of the depth that counts as zero.
-const equalTolerance = 1e-9
-
-// equalMinimum reports whether the depth is attained along another normal. It tests the opposite normal, the
-// normals of all faces, and the cross products of the edges of boxes: the minima of two polytopes but for those
-// of edges of hulls. Other minima are not seen.
-func (w *Workspace) equalMinimum(p *problem, s *system) bool {
-	if p.a.unbounded || p.b.unbounded {
-		return false
-	}
-	depth := -s.value + equalTolerance*p.size
-	better := func(d r3.Vec) bool {
-		if r3.Dot(d, s.n) > 1-1e-12 {
-			return false
-		}
-		return p.separation(d) >= -depth
-	}
-	if better(r3.Scale(-1, s.n)) {
-		return true
-	}
-	if p.faceMinimum(&p.a, &p.b, 1, depth, s, better) || p.faceMinimum(&p.b, &p.a, -1, depth, s, better) {
-		return true
-	}
-	if _, ok := p.a.core.(geom.Box); !ok {
-		return false
-	}
-	if _, ok := p.b.core.(geom.Box); !ok {
-		return false
-	}
-	for i := range 3 {
-		for j := range 3 {
-			c := r3.Cross(column(&p.a.rot, i), column(&p.b.rot, j))
-			if l := r3.Norm(c); l > parallelSine {
-				c = r3.Scale(1/l, c)
-				if better(c) || better(r3.Scale(-1, c)) {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-// separation returns minus the support value of D in the unit direction d.
-func (p *problem) separation(d r3.Vec) float64 {
-	return r3.Dot(d, r3.Sub(p.b.support(r3.Scale(-1, d)), p.a.support(d)))
-}
-
-func (s *placed) support(d r3.Vec) r3.Vec {
-	x := r3.Add(s.rot.MulVec(s.core.CoreSupport(s.rot.MulVecT(d))), s.pos)
-	return r3.Add(x, r3.Scale(s.radius, d))
-}
-
-// faceMinimum reports whether a direction is better among the normals of the faces of a shape, times sign.
-func (p *problem) faceMinimum(of, other *placed, sign, depth float64, s *system, better func(r3.Vec) bool) bool {
-	switch c := of.core.(type) {
-	case geom.Box:
-		for i := range 3 {
-			axis := column(&of.rot, i)
-			if better(axis) || better(r3.Scale(-1, axis)) {
-				return true
-			}
-		}
-	case geom.Cylinder, geom.Cone, geom.Frustum:
-		axis := column(&of.rot, 2)
-		return better(axis) || better(r3.Scale(-1, axis))
-	case *geom.Convex:
-		known := s.a.point
-		if other == &p.b {
-			known = s.b.point
-		}
-		return hullFaceMinimum(c.Hull(), of, other, sign, depth, known, better)
-	case geom.Sphere, geom.Capsule, geom.Halfspace, geom.Smooth: // without faces, or not asked
-	default:
-		panic(unknown(c))
-	}
-	return false
-}
-
-// hullFaceMinimum is faceMinimum of a hull. known is a point of the other shape. Points of the other shape bound its
-// support value from below, which rules out most faces: known, its center with the inscribed ball, and its last
-// support points.
-func hullFaceMinimum(h *hull.Hull, of, other *placed, sign, depth float64, known r3.Vec,
-	better func(r3.Vec) bool) bool {
-	relative := func(x r3.Vec) r3.Vec { return of.rot.MulVecT(r3.Sub(x, of.pos)) }
-	points := [4]r3.Vec{relative(known), relative(known), relative(known), relative(known)}
-	center := relative(r3.Add(other.rot.MulVec(other.core.Center()), other.pos))
-	inradius := other.core.Inradius()
-	oldest := 0
-	for f := range max(len(h.FaceStart)-1, 0) {
-		k := h.FaceStart[f]
-		n := h.Normals[k]
-		bound := h.Offsets[k] + of.radius
-		if bound-(r3.Dot(n, center)-inradius) > depth || isBeyond(&points, n, bound, depth) {
-			continue
-		}
-		n = of.rot.MulVec(n)
-		if better(r3.Scale(sign, n)) {
-			return true
-		}
-		points[oldest] = relative(other.support(r3.Scale(-1, n)))
-		oldest = (oldest + 1) % len(points)
-	}
-	return false
-}
-
-// isBeyond reports whether a point lies deeper than depth below the plane <n, x> = bound.
-func isBeyond(points *[4]r3.Vec, n r3.Vec, bound, depth float64) bool {
-	for i := range points {
-		if bound-r3.Dot(n, points[i]) > depth {
-			return true
-		}
-	}
-	return false
 }
 
 func column(m *geom.Mat3, i int) r3.Vec { return r3.Vec{X: m[i], Y: m[3+i], Z: m[6+i]} }

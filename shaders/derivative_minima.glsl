@@ -1,5 +1,4 @@
-// Other minima of the depth: whether it is attained along another normal, within a tolerance. As equalMinimum of
-// package derive it tests the opposite normal, the normals of faces, and the products of the edges of two boxes.
+// Another minimum of the depth: minima.go of package derive, whose method, names and constants these are.
 
 #ifndef CLEARANCE_DERIVATIVE_MINIMA_GLSL
 #define CLEARANCE_DERIVATIVE_MINIMA_GLSL
@@ -7,86 +6,214 @@
 #include "derivative_system.glsl"
 
 const double EQUAL_TOLERANCE = 1e-9lf; // difference of two minima that counts as zero, relative to the size
+const double LEAN = 20.0lf, MAX_RATIO = 16.0lf;
+const uint MAX_ROUNDS = 512u, MAX_CONES = 48u, KNOWN_POINTS = 8u;
 
-// separationAlong returns the separation of the shapes along a unit vector in world axes.
-double separationAlong(dvec3 d) {
-    double separation = dotProduct(d, positionFromA(1u));
-    for (uint k = 0u; k < 2u; k++) {
+// Verdicts.
+const uint NO_OTHER_MINIMUM = 0u, OTHER_MINIMUM = 1u, UNPROVED_MINIMUM = 2u;
+
+// Cone is the hull of the rays p·n + q·(e + m·e') with both pairs of p and q and both m, where e and e' are directions
+// across n that follow each other, number sector and the next.
+struct Cone {
+    dvec2 p, q, m;
+    uint sector;
+};
+
+struct MinimaSearch {
+    dvec3 n, e0, e1;
+    double bound, apart, rolling;
+};
+
+Cone cones[MAX_CONES]; // that are not ruled out
+uint coneCount;
+dvec3 knownPoints[KNOWN_POINTS];
+
+// differenceSupport returns the support point of D without its balls in a unit direction.
+dvec3 differenceSupport(dvec3 d, double rolling) {
+    dvec3 point = dvec3(0);
+    for (uint k = 0u; k < 2u; k++) { // one copy of the code
+        dmat3 axes = axesOf(k);
+        double sign_ = k == 0u ? 1.0lf : -1.0lf;
         Shape s = shapeOf(k);
-        dvec3 dl = rotateBack(axesOf(k), k == 0u ? d : -d);
-        precise double less = dotProduct(dl, coreSupport(s, dl)) + s.radius;
-        precise double rest = separation - less;
-        separation = rest;
+        dvec3 placed = rotate(axes, coreSupport(s, rotateBack(axes, sign_ * d)));
+        precise dvec3 sum = point + sign_ * (placed + positionFromA(k));
+        point = sum;
     }
-    return separation;
+    return addScaled(point, -rolling, d);
 }
 
-// faceAxes returns how many axes of its frame a core has normals of faces along, its last ones.
-uint faceAxes(uint k) {
-    uint kind = shapes[shapeOf(k).record].kind;
-    if (kind == KIND_BOX) return 3u;
-    return kind == KIND_CYLINDER || kind == KIND_CONE || kind == KIND_FRUSTUM ? 1u : 0u;
-}
-
-// hasOtherMinimum reports whether the depth along the normal of s is attained along another one that is tested.
-bool hasOtherMinimum(System s, double size) {
-    bool boxes = shapes[shapeOf(0u).record].kind == KIND_BOX && shapes[shapeOf(1u).record].kind == KIND_BOX;
-    uint ofA = faceAxes(0u), ofB = faceAxes(1u), count = 1u + ofA + ofB + (boxes ? 9u : 0u);
-    for (uint j = 0u; j < 2u * count; j++) {
-        uint i = j / 2u;
-        dvec3 d = s.n;
-        if (i > 0u && i <= ofA) {
-            d = axesOf(0u)[3u - i];
-        } else if (i > ofA && i <= ofA + ofB) {
-            d = axesOf(1u)[3u + ofA - i];
-        } else if (i > ofA + ofB) {
-            uint pair = i - ofA - ofB - 1u;
-            d = crossProduct(axesOf(0u)[pair / 3u], axesOf(1u)[pair % 3u]);
-            double len = norm(d);
-            if (!(len > PARALLEL_SINE)) continue;
-            precise dvec3 unit = d / len;
-            d = unit;
-        }
-        if (j % 2u == 0u) d = -d;
-        if (dotProduct(d, s.n) > 1.0lf - 1e-12lf) continue;
-        if (separationAlong(d) >= s.value - EQUAL_TOLERANCE * size) return true;
+// zoneOf returns the tangent of half the angle from n within which there is no other minimum.
+double zoneOf(System s, double depth, double tolerance) {
+    double inside = min(s.a.inside, s.b.inside), bound = depth + tolerance;
+    uint flat_ = s.a.dimension + s.b.dimension;
+    if (s.a.dimension == 1u && s.b.dimension == 1u) inside *= abs(s.t0.x * s.t1.y - s.t1.x * s.t0.y);
+    double zone = inside / bound;
+    if (flat_ == 2u) return zone;
+    double half_ = (s.k.x - s.k.z) * 0.5lf;
+    double least = (s.k.x + s.k.z) * 0.5lf - squareRoot(half_ * half_ + s.k.y * s.k.y);
+    if (flat_ == 1u) {
+        dvec2 across = dvec2(-s.t0.y, s.t0.x);
+        least = dot2(across, form2(s.k, across));
     }
-    return false;
+    double share = flat_ == 1u ? 0.6lf : 1.0lf, level = min(2.0lf * squareRoot(tolerance / least), 0.025lf);
+    double curved = 0.25lf * least / (least + depth) * (1.0lf + 0.5lf * least / bound);
+    return min(share * zone, max(share * curved, level));
 }
 
-// KNOWN points of the other shape bound its support value from below, which rules out most faces of a hull.
-const uint KNOWN = 4u;
+// isDeep reports whether balls about points within the shapes rule out all normals beyond the zone.
+bool isDeep(MinimaSearch f, double zone) {
+    dvec3 c = dvec3(0);
+    double r = -f.rolling;
+    for (uint k = 0u; k < 2u; k++) {
+        uint i = shapeOf(k).record;
+        dvec3 center = dvec3(shapes[i].growth_center[0], shapes[i].growth_center[1], shapes[i].growth_center[2]);
+        center = rotate(axesOf(k), center) + positionFromA(k);
+        c = k == 0u ? center : c - center;
+        r += max(shapes[i].growth_inradius - shapes[i].radius, 0.0lf);
+    }
+    double along = dotProduct(c, f.n), across = squareRoot(max(squaredNorm(c) - along * along, 0.0lf)),
+           v = 1.0lf / zone;
+    return r - f.bound - along > v * (2.0lf * across + v * max(f.bound - r - along, 0.0lf));
+}
 
-// hasFaceMinimum is hasOtherMinimum for the normals of the faces of hull k. The result does not count if the loop
-// passes exceed the limit.
-bool hasFaceMinimum(System s, double size, uint k) {
-    uint record = shapeOf(k).record, last = faceStarts[record + 1u];
-    dmat3 axes = axesOf(k);
-    dvec3 position = positionFromA(k), other = k == 0u ? positionFromA(1u) : dvec3(0);
-    precise dvec3 fromBody = (k == 0u ? s.b.point : s.a.point) - position;
-    dvec3 start = rotateBack(axes, fromBody), n = rotateBack(axes, k == 0u ? s.n : -s.n);
-    dvec3 points[KNOWN] = dvec3[](start, start, start, start);
-    precise double depth = -s.value + EQUAL_TOLERANCE * size - shapeOf(k).radius;
-    uint oldest = 0u, perSupport = supportPasses(shapeOf(1u - k));
-    for (uint i = faceStarts[record]; i < last; i++) {
-        if (passesUsed > query.loop_limit) return true;
-        passesUsed += 1u + KNOWN;
-        dvec3 normal = dvec3(faces[i].normal[0], faces[i].normal[1], faces[i].normal[2]);
+uint lowestOf(double h[4]) {
+    uint at = 0u;
+    for (uint j = 1u; j < 4u; j++)
+        if (h[j] < h[at]) at = j;
+    return at;
+}
+
+// knownRuleOut reports whether a known point, or one between two of them, rules out a cone with the corners u. low is
+// the corner at which the bounds by single points are least.
+bool knownRuleOut(dvec3 u[4], double need[4], out uint low) {
+    double most[4] = double[](-FAR, -FAR, -FAR, -FAR), value = -FAR, x[4], y[4];
+    uint best = 0u, other = 0u;
+    for (uint k = 0u; k < KNOWN_POINTS; k++) {
         double least = FAR;
-        for (uint j = 0u; j < KNOWN; j++) least = min(least, dotProduct(normal, points[j]));
-        precise double lower = faces[i].offset - least;
-        if (lower > depth || dotProduct(normal, n) > 1.0lf - 1e-12lf) continue;
-        Shape opposite = shapeOf(1u - k);
-        dvec3 d = -rotate(axes, normal), dl = rotateBack(axesOf(1u - k), d);
-        precise dvec3 point =
-            rotate(axesOf(1u - k), coreSupport(opposite, dl)) + opposite.radius * d + other - position;
-        passesUsed += perSupport;
-        precise double attained = faces[i].offset + dotProduct(d, point);
-        if (attained <= depth) return true;
-        points[oldest] = rotateBack(axes, point);
-        oldest = (oldest + 1u) % KNOWN;
+        for (uint j = 0u; j < 4u; j++) {
+            double h = dotProduct(knownPoints[k], u[j]) - need[j];
+            least = min(least, h);
+            most[j] = max(most[j], h);
+        }
+        if (least > value) {
+            value = least;
+            best = k;
+        }
     }
+    low = lowestOf(most);
+    if (value > 0.0lf) return true;
+    for (uint j = 0u; j < 4u; j++) x[j] = dotProduct(knownPoints[best], u[j]) - need[j];
+    uint at = lowestOf(x);
+    value = -FAR;
+    for (uint k = 0u; k < KNOWN_POINTS; k++) {
+        double h = dotProduct(knownPoints[k], u[at]);
+        if (h > value) {
+            value = h;
+            other = k;
+        }
+    }
+    for (uint j = 0u; j < 4u; j++) y[j] = dotProduct(knownPoints[other], u[j]) - need[j];
+    // On the way from x to y the least component rises until another is the least.
+    double t = 1.0lf, slope = y[at] - x[at];
+    for (uint j = 0u; j < 4u; j++) {
+        double s = y[j] - x[j];
+        if (s < slope) t = min(t, (x[j] - x[at]) / (slope - s));
+    }
+    for (uint j = 0u; j < 4u; j++)
+        if (!(x[j] + t * (y[j] - x[j]) > 0.0lf)) return false;
+    return true;
+}
+
+// consider halves a cone unless it is ruled out, and reports whether it found another minimum. The half with the corner
+// at which the bounds are least comes next.
+bool consider(MinimaSearch f, Cone c, uint round_, uint perSupport) {
+    dvec3 u[4], sum = dvec3(0);
+    double need[4];
+    dvec3 e = (c.sector & 1u) == 0u ? f.e0 : f.e1, next = (c.sector & 1u) == 0u ? f.e1 : -f.e0;
+    if (c.sector > 1u) {
+        e = -e;
+        next = -next;
+    }
+    for (uint j = 0u; j < 4u; j++) {
+        double p = c.p[j & 1u], q = c.q[j & 1u], m = c.m[j >> 1];
+        u[j] = p * f.n + q * (e + m * next);
+        need[j] = f.bound * squareRoot(p * p + q * q * (1.0lf + m * m));
+        sum += u[j];
+    }
+    uint low;
+    if (knownRuleOut(u, need, low)) return false;
+    dvec3 d = sum;
+    for (uint j = 0u; j < 4u; j++)
+        if (j == low) d = addScaled(sum, LEAN, u[j]);
+    d *= inverseNorm(d);
+    dvec3 y = differenceSupport(d, f.rolling);
+    passesUsed += perSupport;
+    knownPoints[round_ % KNOWN_POINTS] = y;
+    if (dotProduct(y, d) <= f.bound && dotProduct(d, f.n) < f.apart) return true;
+    double h[4];
+    for (uint j = 0u; j < 4u; j++) h[j] = dotProduct(y, u[j]) - need[j];
+    if (min(min(h[0], h[1]), min(h[2], h[3])) > 0.0lf) return false;
+    double high = abs(c.p.x * c.q.y - c.p.y * c.q.x), wide = max(c.q.x, c.q.y) * (c.m.y - c.m.x);
+    bool across = wide * abs(h[2] - h[0] + h[3] - h[1]) > high * abs(h[1] - h[0] + h[3] - h[2]);
+    if (wide > MAX_RATIO * high || high > MAX_RATIO * wide) across = wide > high;
+    Cone first = c, second = c;
+    if (across) {
+        first.m.y = second.m.x = (c.m.x + c.m.y) * 0.5lf;
+    } else {
+        dvec2 middle = dvec2(c.p.x + c.p.y, c.q.x + c.q.y);
+        middle /= squareRoot(dot2(middle, middle));
+        first.p.y = second.p.x = middle.x;
+        first.q.y = second.q.x = middle.y;
+    }
+    bool upper = across ? low > 1u : (low & 1u) == 1u;
+    if (coneCount + 2u <= MAX_CONES) {
+        cones[upper ? coneCount : coneCount + 1u] = first;
+        cones[upper ? coneCount + 1u : coneCount] = second;
+    }
+    coneCount += 2u;
     return false;
+}
+
+// otherMinimum says whether the depth is attained, within the tolerance, along another normal than that of s. The
+// result does not count if the loop passes exceed the limit.
+uint otherMinimum(System s, double size) {
+    MinimaSearch f;
+    double tolerance = EQUAL_TOLERANCE * size;
+    f.n = s.n;
+    f.rolling = shapeOf(0u).erode + shapeOf(1u).erode;
+    double depth = -s.value - shapeOf(0u).radius - shapeOf(1u).radius - f.rolling;
+    if (depth < -tolerance) return NO_OTHER_MINIMUM;
+    depth = max(depth, 0.0lf);
+    f.bound = depth + tolerance;
+    double zone = zoneOf(s, depth, tolerance);
+    if (isDeep(f, zone)) return NO_OTHER_MINIMUM;
+    zone = min(zone, 1.0lf);
+    double square = zone * zone, cosine = (1.0lf - square) / (1.0lf + square);
+    f.apart = (4.0lf - square) / (4.0lf + square);
+    // The principal directions of K: half of the angle of (kxx - kyy, 2·kxy).
+    dvec2 twice = dvec2(s.k.x - s.k.z, 2.0lf * s.k.y);
+    double length_ = squareRoot(dot2(twice, twice)), share = length_ > 0.0lf ? 0.5lf * twice.x / length_ : 0.5lf;
+    double c0 = squareRoot(max(0.5lf + share, 0.0lf)), s0 = withSign(squareRoot(max(0.5lf - share, 0.0lf)), twice.y);
+    f.e0 = combine(c0, s.e0, s0, s.e1);
+    f.e1 = combine(-s0, s.e0, c0, s.e1);
+    // The rays with m = ±1 of the last cones are on the boundary of the zone, those between within it.
+    dvec2 last = dvec2(squareRoot(2.0lf) * cosine, squareRoot(max(1.0lf - cosine * cosine, 0.0lf)));
+    last /= squareRoot(dot2(last, last));
+    coneCount = 0u;
+    for (uint k = 0u; k < 4u; k++) {
+        cones[coneCount++] = Cone(dvec2(0, last.x), dvec2(1, last.y), dvec2(-1, 1), k);
+        cones[coneCount++] = Cone(dvec2(-1, 0), dvec2(0, 1), dvec2(-1, 1), k);
+    }
+    for (uint k = 0u; k < KNOWN_POINTS; k++) knownPoints[k] = dvec3(0);
+    uint perSupport = supportPasses(shapeOf(0u)) + supportPasses(shapeOf(1u));
+    for (uint i = 0u; coneCount > 0u; i++) {
+        passesUsed += 1u + 3u * KNOWN_POINTS;
+        if (i == MAX_ROUNDS || coneCount > MAX_CONES || passesUsed > query.loop_limit) return UNPROVED_MINIMUM;
+        coneCount--;
+        Cone c = cones[coneCount];
+        if (consider(f, c, i, perSupport)) return OTHER_MINIMUM;
+    }
+    return NO_OTHER_MINIMUM;
 }
 
 #endif

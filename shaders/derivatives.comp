@@ -88,13 +88,13 @@ uint derive(uint row) {
     uint smoothness = polish(given, size, hasHessian(kindA) && hasHessian(kindB), passes, s);
     if (smoothness == NOT_DERIVED) return NOT_DERIVED;
     bool full = smoothness == SMOOTH_PAIR || smoothness == UNIQUE_FEATURES;
-    precise double deep = EQUAL_TOLERANCE * size;
-    if (full && s.value <= deep && kindA != KIND_HALFSPACE && kindB != KIND_HALFSPACE) {
-        if (hasOtherMinimum(s, size) || (kindA == KIND_CONVEX && hasFaceMinimum(s, size, 0u)) ||
-            (kindB == KIND_CONVEX && hasFaceMinimum(s, size, 1u)))
+    if (full && kindA != KIND_HALFSPACE && kindB != KIND_HALFSPACE) {
+        uint other = otherMinimum(s, size);
+        if (other == UNPROVED_MINIMUM) return NOT_DERIVED;
+        if (other == OTHER_MINIMUM) {
             smoothness = NOT_UNIQUE;
-        if (passesUsed > query.loop_limit) return NOT_DERIVED;
-        full = smoothness != NOT_UNIQUE;
+            full = false;
+        }
     }
     if (!full) takeReported(given, s);
     if (GUMBEL != 0u) {

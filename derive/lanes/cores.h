@@ -119,9 +119,4 @@ INLINE vd ellipsoid_support(const vd a[3], v3 d) {
 INLINE vd box_support(const vd half[3], v3 d) {
     return half[0] * magnitude(d.x) + half[1] * magnitude(d.y) + half[2] * magnitude(d.z);
 }
-INLINE vd frustum_support(const vd p[3], v3 d) {
-    vd rho = root(d.x * d.x + d.y * d.y);
-    return greater(p[1] * rho + p[2] * d.z, p[0] * rho - p[2] * d.z);
-}
-
 #endif

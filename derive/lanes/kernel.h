@@ -24,8 +24,9 @@
 #include "values.h"
 #include "zeroth.h"
 
-// four answers four rows of the same classes and returns the lanes that are answered.
-APART int four(const ln_call *c, int class_a, int class_b, const int64_t row[W]) {
+// four answers four rows of the same classes, those in distinct of which are distinct, and returns the lanes that are
+// answered. To the jobs it adds those of them of which a search for another minimum of the depth may say otherwise.
+APART int four(const ln_call *c, int class_a, int class_b, const int64_t row[W], int distinct, jobs *todo) {
     pair p;
     linear s;
     int64_t from[W];
@@ -57,8 +58,8 @@ APART int four(const ln_call *c, int class_a, int class_b, const int64_t row[W])
              (p.value - gap <= c->cut_off);
     p.active = bits(valid);
     if (p.active == 0) return 0;
-    int good = polish(&p, &s);
-    if (good != 0 && !p.growth) good &= ~other_minimum(&p, &s, good);
+    int good = polish(&p, &s), first = todo->count;
+    if (good != 0 && !p.growth) good &= ~other_minimum(&p, &s, good & distinct, row, todo);
     if (good == 0) return 0;
     int curved = is_curved(class_a) && is_curved(class_b);
     int smoothness = curved ? LN_SMOOTH : LN_UNIQUE;
@@ -66,6 +67,7 @@ APART int four(const ln_call *c, int class_a, int class_b, const int64_t row[W])
         good = smooth(&p, &s, row, good);
         smoothness = LN_SMOOTHED;
         curved = class_a != LN_HALFSPACE && class_b != LN_HALFSPACE;
+        keep(todo, first, good);
     }
     emit(&p, &s, row, !curved, smoothness);
     return good;
@@ -96,14 +98,20 @@ int32_t KERNEL(const ln_call *c, int64_t lo, int64_t hi, int32_t *left) {
     for (int k = 0; k < LN_CLASSES * LN_CLASSES; k++) at[k] = start[k];
     for (int64_t i = lo; i < hi; i++)
         if (key[i - lo] != NEVER) rows[at[key[i - lo]]++] = (int16_t)(i - lo);
+    jobs todo = {.count = 0};
     for (int k = 0; k < LN_CLASSES * LN_CLASSES; k++) {
+        int class_a = k / LN_CLASSES, class_b = k % LN_CLASSES;
         for (int j = start[k]; j < start[k + 1]; j += W) {
             int64_t row[W];
             int n = start[k + 1] - j < W ? start[k + 1] - j : W;
             for (int i = 0; i < W; i++) row[i] = lo + rows[j + (i < n ? i : n - 1)];
-            int good = four(c, k / LN_CLASSES, k % LN_CLASSES, row);
+            int good = four(c, class_a, class_b, row, (1 << n) - 1, &todo);
             for (int i = 0; i < n; i++)
                 if (!(good >> i & 1)) left[declined++] = (int32_t)row[i];
+            if (todo.count > MAX_JOBS - W || (todo.count > 0 && j + W >= start[k + 1])) {
+                declined += search_all(c, class_a, class_b, &todo, left + declined);
+                todo.count = 0;
+            }
         }
     }
     return declined;

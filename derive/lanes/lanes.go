@@ -98,9 +98,6 @@ func NewSolver(t *Table, call *Call) *Solver {
 	for k, v := range t.vertices {
 		c.vertices[k] = pin[C.double](s, v)
 	}
-	for k, v := range t.faces {
-		c.faces[k] = pin[C.double](s, v)
-	}
 	c.neighbor_starts, c.neighbors = pin[C.int32_t](s, t.neighborStarts), pin[C.int32_t](s, t.neighbors)
 	s.rows(call)
 	c.valid, c.growth = flag(call.Valid), flag(call.Job.Options.Query == batch.Growth)

@@ -36,8 +36,9 @@ typedef struct {
     // is repeated, and others have zeros.
     int64_t first, count;
     double extent; // bound of the coordinates of vertices and of the distance of two
-    // Its faces, none of a point or a segment, likewise in the columns of faces.
-    int64_t first_face, faces;
+    // Balls within the core, without its own: one about a point of it, in the frame of the shape, and one that rolls
+    // freely in it.
+    double middle[3], inner, rolling;
 } ln_shape;
 
 // ln_worlds are worlds of bodies with a template of pairs: row w·pairs + p is pair p of world w.
@@ -53,7 +54,6 @@ typedef struct {
     const ln_shape *shapes;
     int64_t shape_count;
     const double *vertices[3]; // of all hulls: x, y, z
-    const double *faces[4];    // outward unit normal, support value
     // The neighbors of number i of the vertices, as indices in its hull, are numbers neighbor_starts[i] to
     // neighbor_starts[i + 1] - 1.
     const int32_t *neighbor_starts, *neighbors;

@@ -57,13 +57,6 @@ INLINE void superquadric_feature(local *l, const side *s, v3 d, v3 e0, v3 e1) {
     l->ok = ok & (l->h.xx + l->h.yy >= 0) & is_finite(l->h.xx + l->h.yy);
 }
 
-INLINE vd superquadric_support(const side *s, v3 d) {
-    vd least = all(LEAST_SUPPORT);
-    vd u = greater(s->p[0] * magnitude(d.x), least), v = greater(s->p[1] * magnitude(d.y), least);
-    split2 across = norm2(u, v, power_parameter(s, 1));
-    return norm2(across.norm, greater(s->p[2] * magnitude(d.z), least), power_parameter(s, 0)).norm;
-}
-
 // powered is h = (Σ max(<q, d>, 0)^β)^(1/β) of the points q of a shape, its gradient x, and its Hessian along a and b.
 typedef struct {
     double value, x[3], h[3];
@@ -151,18 +144,6 @@ INLINE void revolution_feature(local *l, const ln_call *c, const side *s, v3 d, 
     l->h =
         (s2){radial * l->h.xx + bent * v0 * v0, radial * l->h.xy + bent * v0 * v1, radial * l->h.yy + bent * v1 * v1};
     l->ok &= (l->h.xx + l->h.yy >= 0) & is_finite(l->h.xx + l->h.yy);
-}
-
-// smooth_support is the support value of a smooth hull or revolution.
-INLINE vd smooth_support(const ln_call *c, const side *s, int class, v3 d) {
-    const vd root_of = root(power_parameter(s, 1)), axes[3] = {all(1), all(1), root_of};
-    vd rho = ellipsoid_support(axes, d), h = all(0);
-    for (int i = 0; i < W; i++) {
-        const double hull[3] = {d.x[i], d.y[i], d.z[i]}, profile[3] = {rho[i], d.z[i], 0};
-        h[i] = power_point(c, s->shape[i], class == LN_SMOOTH_HULL ? hull : profile).value;
-    }
-    if (class == LN_SMOOTH_HULL) h += s->p[0] * d.x + s->p[1] * d.y + s->p[2] * d.z;
-    return h;
 }
 
 #endif

@@ -21,7 +21,6 @@ import (
 type Table struct {
 	shapes   []C.ln_shape
 	vertices [3][]float64 // x, y, z of the vertices of hulls
-	faces    [4][]float64 // of hulls: outward unit normals x, y, z and support values
 
 	// The neighbors of number i of the vertices, as indices in its hull, are
 	// neighbors[neighborStarts[i]:neighborStarts[i+1]].
@@ -69,6 +68,9 @@ func (t *Table) add(c *C.ln_shape, s geom.Shape) {
 			c.parameter[i] = C.double(v)
 		}
 	}
+	middle := core.Center()
+	c.middle = [3]C.double{C.double(middle.X), C.double(middle.Y), C.double(middle.Z)}
+	c.inner, c.rolling = C.double(max(core.Inradius()-core.Radius(), 0)), C.double(geom.MinCurvatureRadius(core))
 	switch k := core.(type) {
 	case geom.Sphere:
 		parameters(C.LN_POINT)
@@ -155,12 +157,4 @@ func (t *Table) addHull(c *C.ln_shape, k *geom.Convex) {
 		extent = max(extent, r3.Norm(x))
 	}
 	c.extent = C.double(2 * extent)
-	n := max(len(h.FaceStart)-1, 0)
-	c.first_face, c.faces = C.int64_t(len(t.faces[0])), C.int64_t(n)
-	for i := range padded(n) {
-		f := h.FaceStart[min(i, n-1)]
-		for k, v := range [4]float64{h.Normals[f].X, h.Normals[f].Y, h.Normals[f].Z, h.Offsets[f]} {
-			t.faces[k] = append(t.faces[k], v)
-		}
-	}
 }
