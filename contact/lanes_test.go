@@ -221,6 +221,34 @@ func TestStartOfBodiesAlone(t *testing.T) {
 	}
 }
 
+// TestRestIsExact: cubes that rest to the tolerance with their warm impulses are solved to rounding, so that they do not
+// creep.
+func TestRestIsExact(t *testing.T) {
+	for _, variant := range lanes.Supported() {
+		for _, model := range []contact.Model{contact.NCP, contact.CCP} {
+			p := scenes.Pack(pushedBoxes(20))
+			o := contact.Options{Model: model, SIMD: variant}
+			p.Warm = slices.Clone(solve(t, p, o).Impulse)
+			for i := range p.Warm {
+				p.Warm[i] += 2e-8
+			}
+			warm := sweep(t, p, contact.Options{Model: model, SIMD: contact.Off, Sweeps: -1, Steps: -1})
+			got := solve(t, p, o)
+			least, most := 1.0, 0.0
+			for w := range p.Worlds {
+				least = min(least, warm.Absolute(w))
+				for _, v := range got.Velocity[6*w : 6*w+6] {
+					most = max(most, math.Abs(v))
+				}
+			}
+			if !(least > 1e-9) || slices.Contains(warm.Status, contact.Undecided) || !(most < 1e-12) {
+				t.Errorf("%s %v: a speed of %g; warm residuals are at least %g, %v", variant, model, most, least,
+					warm.Status)
+			}
+		}
+	}
+}
+
 // TestSIMDIsRefused: a variant that this machine lacks is an error.
 func TestSIMDIsRefused(t *testing.T) {
 	p, out := scenes.Pack(worldsOf(t, "slide", 1, 1)), contact.Solution{}
