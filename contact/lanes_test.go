@@ -221,8 +221,8 @@ func TestStartOfBodiesAlone(t *testing.T) {
 	}
 }
 
-// TestRestIsExact: cubes that rest to the tolerance with their warm impulses are solved to rounding, so that they do not
-// creep.
+// TestRestIsExact: cubes that rest to the tolerance with their warm impulses are solved to rounding, so that they do
+// not creep.
 func TestRestIsExact(t *testing.T) {
 	for _, variant := range lanes.Supported() {
 		for _, model := range []contact.Model{contact.NCP, contact.CCP} {
