@@ -26,9 +26,17 @@ func (h sym2) least() float64 {
 // basis is an orthonormal basis of the plane orthogonal to a unit vector.
 type basis [2]r3.Vec
 
-// tangentBasis returns a basis with e1 × e2 = n [Duff2017, listing 3].
+// flippedBelow is the component z of a normal below which its basis is the other one of two. No basis is continuous on
+// the whole sphere; normals along axes and planes of axes, where rounding would choose, are far from this jump. The
+// first basis loses a factor of 1/(1 + z) of accuracy.
+const flippedBelow = -0.4
+
+// tangentBasis returns a basis with e1 × e2 = n, that of [Duff2017, listing 3] with another place of the jump.
 func tangentBasis(n r3.Vec) basis {
-	s := math.Copysign(1, n.Z)
+	s := 1.0
+	if n.Z < flippedBelow {
+		s = -1
+	}
 	a := -1 / (s + n.Z)
 	b := n.X * n.Y * a
 	return basis{

@@ -273,8 +273,9 @@ func (d *Derivative) Jacobian() (normal, witnessA, witnessB [3]Twists) {
 }
 
 // Curvature returns the Hessians of both support functions at the normal, in metres: the entries xx, xy and yy of
-// A, then of B, in the basis of the tangent plane that [Duff2017, listing 3] makes of the normal. Directions of a
-// flat feature, in which they are infinite, count with the radius of the shape.
+// A, then of B, in the basis of the tangent plane that [Duff2017, listing 3] makes of the normal, but that it is the
+// one for z ≥ 0 where the normal has z ≥ -0.4. Directions of a flat feature, in which they are infinite, count with the
+// radius of the shape.
 func (d *Derivative) Curvature() (c [6]float64) {
 	if !d.smoothness.Full() || d.full != nil {
 		return c

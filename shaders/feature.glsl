@@ -73,9 +73,11 @@ dvec3 rotateBack(dmat3 m, dvec3 v) {
 
 double withSign(double x, double s) { return (unpackDouble2x32(s).y >> 31) != 0u ? -x : x; }
 
-// tangentBasis makes e0 × e1 = n of a unit vector [Duff2017, listing 3].
+const double FLIPPED_BELOW = -0.4lf; // the constant of package derive of this name
+
+// tangentBasis makes e0 × e1 = n of a unit vector, by [Duff2017, listing 3] with another place of the jump.
 void tangentBasis(dvec3 n, out dvec3 e0, out dvec3 e1) {
-    precise double s = withSign(1.0lf, n.z), a = -1.0lf / (s + n.z), b = n.x * n.y * a;
+    precise double s = n.z < FLIPPED_BELOW ? -1.0lf : 1.0lf, a = -1.0lf / (s + n.z), b = n.x * n.y * a;
     precise dvec3 first = dvec3(1.0lf + s * n.x * n.x * a, s * b, -s * n.x);
     precise dvec3 second = dvec3(b, s + n.y * n.y * a, -n.y);
     e0 = first;

@@ -116,9 +116,11 @@ INLINE v3 rotate_back(const vd *r, v3 v) {
                 r[2] * v.x + r[5] * v.y + r[8] * v.z};
 }
 
-// tangent_basis makes e0 × e1 = n of a unit vector [Duff2017, listing 3].
+#define FLIPPED_BELOW -0.4 // the constant of package derive of this name
+
+// tangent_basis makes e0 × e1 = n of a unit vector, by [Duff2017, listing 3] with another place of the jump.
 INLINE void tangent_basis(v3 n, v3 *e0, v3 *e1) {
-    vd s = with_sign(all(1), n.z), a = -1 / (s + n.z), b = n.x * n.y * a;
+    vd s = pick(n.z < FLIPPED_BELOW, all(-1), all(1)), a = -1 / (s + n.z), b = n.x * n.y * a;
     *e0 = (v3){1 + s * n.x * n.x * a, s * b, -s * n.x};
     *e1 = (v3){b, s + n.y * n.y * a, -n.y};
 }
