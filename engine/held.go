@@ -262,11 +262,6 @@ func (h *Held) RunMeasured(ctx context.Context, o *batch.Options, out *batch.Res
 		h.b.stats.declineAll(h.length)
 		return 0, nil
 	}
-	if h.b.derives(o, out) {
-		if err := h.b.libraries.withFaces(ctx, h.library, h.shapes); err != nil {
-			return 0, h.b.failed(err)
-		}
-	}
 	if err := h.roomForDirections(o); err != nil {
 		return 0, h.b.failed(err)
 	}

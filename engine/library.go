@@ -23,9 +23,6 @@ type library struct {
 	shapes64, vertices64 vk.Buffer
 	cells                vk.Buffer
 
-	faceBlock         *vk.Block // nil until derivatives are asked for; guarded by libraries.mu
-	faces, faceStarts vk.Buffer // of hulls
-
 	have       kinds
 	ellipsoids bool    // some shape is one
 	boxes      bool    // the same of boxes
@@ -107,28 +104,9 @@ func (b *Backend) upload(ctx context.Context, lib *batch.Library) (*library, err
 	return k, nil
 }
 
-// withFaces moves the faces of the hulls of a library to the device, unless they are there. Derivatives alone need
-// them.
-func (l *libraries) withFaces(ctx context.Context, k *library, lib *batch.Library) (err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if k.faceBlock != nil {
-		return nil
-	}
-	faces, starts := layout.PackFaces(lib)
-	k.faceBlock, err = l.b.place(ctx, [][]byte{bytesOf(faces), bytesOf(starts)}, &k.faces, &k.faceStarts)
-	if err != nil {
-		return fmt.Errorf("engine: faces of a library of %d shapes: %w", lib.Len(), err)
-	}
-	return nil
-}
-
 // free frees the memory of a library.
 func (k *library) free() {
 	k.block.Close()
-	if k.faceBlock != nil {
-		k.faceBlock.Close()
-	}
 }
 
 // place moves parts to a block on the device, each into a buffer.

@@ -77,7 +77,7 @@ var passes = [...]pass{
 	{name: "least", when: selected, rows: groupRows,
 		in: "Columns Places", out: "Derived Selected"},
 	{name: "derivatives", when: differentiated, rows: derivedRows,
-		in:  "Shapes64 Vertices64 Poses Indices Columns Cells HullFaces HullFaceStarts Operands Selected",
+		in:  "Shapes64 Vertices64 Poses Indices Columns Cells Operands Selected",
 		out: "Derived Selected"},
 	{name: "body_gradients", when: summed, rows: bodyRows,
 		in: "Derived Places Poses Indices Selected", out: "Sums"},

@@ -97,10 +97,6 @@ func (m *memory) buffer(name string) vk.Buffer {
 		return m.scratch.faces
 	case "Links":
 		return m.scratch.links
-	case "HullFaces":
-		return m.library.faces
-	case "HullFaceStarts":
-		return m.library.faceStarts
 	case "Operands":
 		return m.derive.operands.device
 	case "Places":

@@ -59,11 +59,6 @@ func (b *Backend) answer(c *call, hi int) (kernel time.Duration, err error) {
 		return 0, b.failed(err)
 	}
 	defer b.libraries.release(c.library)
-	if c.derives {
-		if err := b.libraries.withFaces(c.ctx, c.library, c.job.Library); err != nil {
-			return 0, b.failed(err)
-		}
-	}
 	if b.options.budget != 0 {
 		c.query.LoopLimit = b.options.budget
 	}

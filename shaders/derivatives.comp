@@ -26,10 +26,8 @@ layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
 layout(std430, binding = 4) readonly buffer Columns { uint words[]; };
 layout(std430, binding = 5) readonly buffer Cells { uint cells[]; };
 layout(std430, binding = 6) writeonly buffer Derived { uint derived[]; };
-layout(std430, binding = 7) readonly buffer HullFaces { FaceRecord64 faces[]; };
-layout(std430, binding = 8) readonly buffer HullFaceStarts { uint faceStarts[]; };
-layout(std430, binding = 9) readonly buffer Operands { uint operands[]; };
-layout(std430, binding = 10) buffer Selected { uint selected[]; };
+layout(std430, binding = 7) readonly buffer Operands { uint operands[]; };
+layout(std430, binding = 8) buffer Selected { uint selected[]; };
 layout(push_constant) uniform Derivatives { DerivativeRecord query; };
 
 uint slot;

@@ -202,12 +202,6 @@ struct VertexRecord64 {
     STORED_DOUBLE position[3]; // offset 0
 };
 
-// FaceRecord64: a face of a hull in double precision; 32 bytes.
-struct FaceRecord64 {
-    STORED_DOUBLE normal[3]; // offset 0
-    STORED_DOUBLE offset; // offset 24
-};
-
 // PoseRecord: the pose of a body in the world; 56 bytes.
 struct PoseRecord {
     STORED_DOUBLE position[3]; // offset 0

@@ -24,7 +24,7 @@ var elements = map[string]string{
 	"Poses": "PoseRecord", "Templates": "TemplateRecord", "Warm": "float", "Indices": "IndexRecord",
 	"Pairs": "PairRecord", "Remainders": "RemainderRecord", "Searches": "SearchRecord", "States": "SearchStateRecord",
 	"Depths": "DepthRecord", "Quads": "vec4 of double", "Faces": "vec4 of uint", "Numbers": "double",
-	"Results": "double", "HullFaces": "FaceRecord64",
+	"Results": "double",
 }
 
 // elementOf returns what a buffer of a shader holds.
@@ -130,7 +130,7 @@ func TestLayout(t *testing.T) {
 			}
 		})
 	}
-	if len(seen) != 17 {
+	if len(seen) != 16 {
 		t.Errorf("records in use: %v", slices.Sorted(maps.Keys(seen)))
 	}
 }

@@ -27,7 +27,6 @@ func Records() []Record {
 		{"RemainderRecord", reflect.TypeFor[RemainderRecord](), "what single precision leaves of a relative pose"},
 		{"ShapeRecord64", reflect.TypeFor[ShapeRecord64](), "one shape of a packed library in double precision"},
 		{"VertexRecord64", reflect.TypeFor[VertexRecord64](), "a vertex in double precision"},
-		{"FaceRecord64", reflect.TypeFor[FaceRecord64](), "a face of a hull in double precision"},
 		{"PoseRecord", reflect.TypeFor[PoseRecord](), "the pose of a body in the world"},
 		{"TemplateRecord", reflect.TypeFor[TemplateRecord](), "one pair of bodies that every world has"},
 		{"IndexRecord", reflect.TypeFor[IndexRecord](), "one pair by indices"},

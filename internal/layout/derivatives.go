@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"clearance/batch"
-	"clearance/geom"
 )
 
 // DerivativeRecord is what derivatives.comp is told. Its output is the derived columns, laid out as Columns: each has
@@ -43,33 +42,6 @@ type LeastRecord struct {
 	CutOff    [2]uint32 // as in a DerivativeRecord
 	Members   uint32    // the first word of the groups
 	Others    uint32    // the first word of their bounds
-}
-
-// FaceRecord64 is a face of a hull: its support plane <normal, x> = offset.
-type FaceRecord64 struct {
-	Normal [3]float64 // outward, unit
-	Offset float64
-}
-
-// PackFaces returns the faces of the hulls of a library, and the number of the first face of each shape, with the end
-// of the last one.
-func PackFaces(l *batch.Library) (faces []FaceRecord64, starts []uint32) {
-	starts = make([]uint32, 0, l.Len()+1)
-	for i := range l.Len() {
-		starts = append(starts, uint32(len(faces)))
-		inner, _ := geom.WithoutMargin(l.Shape(int32(i)))
-		c, ok := inner.(*geom.Convex)
-		if !ok {
-			continue
-		}
-		h := c.Hull()
-		for f := range max(len(h.FaceStart)-1, 0) {
-			k := h.FaceStart[f]
-			n := h.Normals[k]
-			faces = append(faces, FaceRecord64{[3]float64{n.X, n.Y, n.Z}, h.Offsets[k]})
-		}
-	}
-	return faces, append(starts, uint32(len(faces)))
 }
 
 // DerivedColumns are the columns of derivatives that devices store, in the order of their codes.
