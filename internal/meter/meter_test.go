@@ -41,11 +41,12 @@ func TestMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The clocks count CPU time alone: on a busy machine a spin takes longer, but uses no more of it.
-	if inside < 3*in || inside > 3*in+in/2 {
+	// The clocks count CPU time alone, but a busy machine may charge the program for more than it used. A span that
+	// was counted on the wrong side would show as all of its time.
+	if inside < 3*in || inside >= 3*in+out {
 		t.Errorf("workers used %v, want about %v", inside, 3*in)
 	}
-	if outside < out || outside > out+out/2 {
+	if outside < out || outside >= out+3*in {
 		t.Errorf("others used %v, want about %v", outside, out)
 	}
 }
