@@ -7,7 +7,7 @@
 
 const double EQUAL_TOLERANCE = 1e-9lf; // difference of two minima that counts as zero, relative to the size
 const double LEAN = 20.0lf, MAX_RATIO = 16.0lf;
-const uint MAX_ROUNDS = 512u, MAX_CONES = 48u, KNOWN_POINTS = 8u;
+const uint MAX_ROUNDS = 512u, MAX_CONES = 64u, KNOWN_POINTS = 8u;
 
 // Verdicts.
 const uint NO_OTHER_MINIMUM = 0u, OTHER_MINIMUM = 1u, UNPROVED_MINIMUM = 2u;
