@@ -4,18 +4,7 @@
 #include <math.h>
 
 #include "api.h"
-#include "vectors.h"
-
-typedef struct {
-    double x, y, z;
-} vec;
-
-INLINE vec at(const double *p) { return (vec){p[0], p[1], p[2]}; }
-INLINE void put(double *p, vec v) { p[0] = v.x, p[1] = v.y, p[2] = v.z; }
-INLINE vec add(vec a, vec b) { return (vec){a.x + b.x, a.y + b.y, a.z + b.z}; }
-INLINE vec sub(vec a, vec b) { return (vec){a.x - b.x, a.y - b.y, a.z - b.z}; }
-INLINE vec cross(vec a, vec b) { return (vec){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
-INLINE double dot(vec a, vec b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+#include "vec3.h"
 
 // target is the least normal velocity after the step.
 INLINE double target_of(const lanes_rules *r, const lanes_pair *p, double gap, double approach) {
@@ -30,15 +19,15 @@ INLINE double target_of(const lanes_rules *r, const lanes_pair *p, double gap, d
 // world, else of the nearest one of the same pair; zero if there is none.
 INLINE vec warm_of(const lanes_id *id, vec position, const lanes_id *ids, const double *positions,
                    const double *impulses, int n, int i, double size) {
-    if (i < n && ids[i].pair == id->pair && ids[i].id == id->id) return at(impulses + 3 * i);
+    if (i < n && ids[i].pair == id->pair && ids[i].id == id->id) return vec_at(impulses + 3 * i);
     double nearest = 0.02 * size;
     vec impulse = {0, 0, 0};
     for (int k = 0; k < n; k++) {
         if (ids[k].pair != id->pair) continue;
-        if (ids[k].id == id->id) return at(impulses + 3 * k);
-        vec d = sub(at(positions + 3 * k), position);
+        if (ids[k].id == id->id) return vec_at(impulses + 3 * k);
+        vec d = sub(vec_at(positions + 3 * k), position);
         double l = sqrt(dot(d, d));
-        if (l < nearest) nearest = l, impulse = at(impulses + 3 * k);
+        if (l < nearest) nearest = l, impulse = vec_at(impulses + 3 * k);
     }
     return impulse;
 }
@@ -50,12 +39,14 @@ static void add_row(const lanes_rules *rules, const lanes_pair *p, const lanes_r
                     int old_n, const lanes_assembled *out) {
     double sign = copysign(1, n.z), f = -1 / (sign + n.z), g = n.x * n.y * f; // contact.Tangents
     vec t1 = {1 + sign * n.x * n.x * f, sign * g, -sign * n.x}, t2 = {g, sign + n.y * n.y * f, -n.y};
-    vec center_a = at(a->center), center_b = at(b->center);
-    vec velocity_a = at(a->velocity), velocity_b = at(b->velocity), spin_a = at(a->spin), spin_b = at(b->spin);
+    vec center_a = vec_at(a->center), center_b = vec_at(b->center);
+    vec velocity_a = vec_at(a->velocity), velocity_b = vec_at(b->velocity), spin_a = vec_at(a->spin),
+        spin_b = vec_at(b->spin);
     for (int k = 0; k < row->points; k++) {
         int64_t c = first + count + k, q = 4 * i + k;
         int own = count + k;
-        vec position = at(points->position + 3 * q), arm_a = sub(position, center_a), arm_b = sub(position, center_b);
+        vec position = vec_at(points->position + 3 * q), arm_a = sub(position, center_a),
+            arm_b = sub(position, center_b);
         out->body_a[c] = p->a, out->body_b[c] = p->b;
         put(out->frame + 9 * c, t1), put(out->frame + 9 * c + 3, t2), put(out->frame + 9 * c + 6, n);
         put(out->arm_a + 3 * c, arm_a), put(out->arm_b + 3 * c, arm_b);
@@ -90,7 +81,7 @@ LANES_ASSEMBLE(ASSEMBLE) {
             if (row->points == 0) continue;
             const lanes_pair *p = pairs + row->pair;
             const lanes_body *of = bodies + (int64_t)world * rules->bodies;
-            add_row(rules, p, row, points, i, at(normal + 3 * i), of + p->a, of + p->b, world * contacts, count,
+            add_row(rules, p, row, points, i, vec_at(normal + 3 * i), of + p->a, of + p->b, world * contacts, count,
                     ids + mine, positions + 3 * mine, ids + old, positions + 3 * old, impulses + 3 * old, old_n[world],
                     out);
             count += row->points;

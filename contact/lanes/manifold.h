@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "api.h"
-#include "vectors.h"
+#include "vec3.h"
 
 #define LANES 4
 #define MOST_CORNERS 80 // of a face, see contact.kernelVertices
@@ -25,10 +25,6 @@
 
 enum { VERTEX_A, VERTEX_B, CROSSING, WITNESS };
 enum { LOWER_END, UPPER_END, LOWER_RIM = 16, UPPER_RIM = 32 };
-
-typedef struct {
-    double x, y, z;
-} vec;
 
 // The feature of a shape in the frame of the manifold.
 typedef struct {
@@ -73,10 +69,6 @@ INLINE vd load(const double *p) {
 }
 INLINE void store(double *p, vd x) { memcpy(p, &x, sizeof x); }
 
-INLINE vec vec_at(const double *p) { return (vec){p[0], p[1], p[2]}; }
-INLINE vec sub(vec a, vec b) { return (vec){a.x - b.x, a.y - b.y, a.z - b.z}; }
-INLINE vec add(vec a, vec b) { return (vec){a.x + b.x, a.y + b.y, a.z + b.z}; }
-INLINE double dot(vec a, vec b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 INLINE double length(vec a) { return sqrt(dot(a, a)); }
 INLINE vec times(const double *m, vec v) {
     return (vec){m[0] * v.x + m[1] * v.y + m[2] * v.z, m[3] * v.x + m[4] * v.y + m[5] * v.z,
@@ -451,8 +443,8 @@ static void thin(workspace *w, int shift) {
     w->n = n;
 }
 
-// cross finds the vertices of the intersection of both projected features.
-INLINE void cross(workspace *w, double size) {
+// find_crossings finds the vertices of the intersection of both projected features.
+INLINE void find_crossings(workspace *w, double size) {
     flat *a = &w->fa, *b = &w->fb;
     if (a->n == 0 || b->n == 0 || (a->plane && b->plane)) return;
     if (a->segment && b->segment) {
@@ -578,7 +570,7 @@ INLINE int build(workspace *w, const lanes_rows *r, int32_t row, const lanes_poi
         !find(b, times_transposed(b->rot, (vec){0, 0, -1}), w->rim, &w->fb))
         return 0;
     double size = a->shape->size + b->shape->size, distance = r->distance[row], gap = r->gap[row];
-    cross(w, size);
+    find_crossings(w, size);
     if (w->declined) return 0;
     double slack = w->fa.slack + w->fb.slack, deepest = INFINITY, max_gap = r->max_gap[row];
     int kept = 0;
