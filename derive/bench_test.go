@@ -118,6 +118,22 @@ func passesOf(b *testing.B, shape geom.Shape, query batch.Query, apart float64, 
 	return passes
 }
 
+// inTurns runs passes in turns until the benchmark ends.
+func inTurns(b *testing.B, passes []timed) {
+	for b.Loop() {
+		for k := range passes {
+			p := &passes[k]
+			start := time.Now()
+			if err := p.run(); err != nil {
+				b.Fatal(err)
+			}
+			if took := time.Since(start); p.least == 0 || took < p.least {
+				p.least = took
+			}
+		}
+	}
+}
+
 // BenchmarkPass is the time of one row on one core of a query, of columns of derivatives and of products. They run in
 // turns; of each the least of all rounds counts, and its ratio to the least of the query.
 func BenchmarkPass(b *testing.B) {
@@ -146,18 +162,7 @@ func BenchmarkPass(b *testing.B) {
 		for _, precision := range []batch.Precision{batch.Double, batch.Single} {
 			b.Run(c.name+"/"+precision.String(), func(b *testing.B) {
 				passes := passesOf(b, c.shape, c.query, c.apart, n, precision)
-				for b.Loop() {
-					for k := range passes {
-						p := &passes[k]
-						start := time.Now()
-						if err := p.run(); err != nil {
-							b.Fatal(err)
-						}
-						if took := time.Since(start); p.least == 0 || took < p.least {
-							p.least = took
-						}
-					}
-				}
+				inTurns(b, passes)
 				var table strings.Builder
 				for k, p := range passes { // two to a line, since tests print ten lines of a log
 					fmt.Fprintf(&table, "%s%-26s %7.0f ns/row, %6.2f of the query", []string{"\n", "   "}[k%2], p.name,
@@ -201,18 +206,7 @@ func BenchmarkEstimates(b *testing.B) {
 				passes[k].run = func() error { return pass.VJP(b.Context(), job, cotangents, gradients) }
 			}
 			b.Run(fmt.Sprintf("%s/%g", c.name, gap), func(b *testing.B) {
-				for b.Loop() {
-					for k := range passes {
-						p := &passes[k]
-						start := time.Now()
-						if err := p.run(); err != nil {
-							b.Fatal(err)
-						}
-						if took := time.Since(start); p.least == 0 || took < p.least {
-							p.least = took
-						}
-					}
-				}
+				inTurns(b, passes)
 				for _, p := range passes {
 					b.ReportMetric(float64(p.least)/(n*samples), strings.ReplaceAll(p.name, " ", "-")+"-ns/sample")
 				}
