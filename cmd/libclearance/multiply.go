@@ -20,21 +20,16 @@ func clearance_multiply(handle C.clearance_engine, query *C.clearance_query, pai
 	e *C.clearance_error) C.int32_t {
 	j, err := func() (j *job, err error) {
 		defer recovered(&err)
-		h, lib, o, err := questionOf(handle, query)
+		h, lib, in, o, err := pairQuestionOf(handle, query, pairs)
 		if err != nil {
 			return nil, err
 		}
-		in, warm, err := pairsOf(pairs)
-		if err != nil {
-			return nil, err
-		}
-		o.WarmStart = warm
 		n := in.Len()
 		d, err := unansweredOf(derivatives, n, derive.TwistWidth*n, &o)
 		if err != nil {
 			return nil, err
 		}
-		if err := checkOverlap(d.products(spansOfPairs(nil, in, warm))); err != nil {
+		if err := checkOverlap(d.products(spansOfPairs(nil, in, o.WarmStart))); err != nil {
 			return nil, err
 		}
 		return start(h, d.work(lib, n), func(ctx context.Context, _ *job) (dispatch.Report, error) {
@@ -166,10 +161,11 @@ func (s *sceneHandle) multiplies(poses *C.clearance_reals, derivatives *C.cleara
 		return nil, err
 	}
 	return start(s.engine, s.rows, func(ctx context.Context, j *job) (dispatch.Report, error) {
-		for _, p := range d.asked() {
-			rep, err := s.batch.VJP(ctx, in, o, p.Operands, p.Results)
-			return j.of(&rep), err
+		products := d.asked()
+		if len(products) == 0 { // there are no rows
+			return dispatch.Report{WorstGapRow: -1}, nil
 		}
-		return dispatch.Report{WorstGapRow: -1}, nil
+		rep, err := s.batch.VJP(ctx, in, o, products[0].Operands, products[0].Results)
+		return j.of(&rep), err
 	})
 }

@@ -128,27 +128,31 @@ func questionOf(handle C.clearance_engine, query *C.clearance_query) (*engineHan
 	return h, lib, o, err
 }
 
+// pairQuestionOf is questionOf of pairs, whose first directions are in the options.
+func pairQuestionOf(handle C.clearance_engine, query *C.clearance_query, pairs *C.clearance_pairs) (h *engineHandle,
+	lib *batch.Library, in *batch.Pairs, o batch.Options, err error) {
+	if h, lib, o, err = questionOf(handle, query); err == nil {
+		in, o.WarmStart, err = pairsOf(pairs)
+	}
+	return h, lib, in, o, err
+}
+
 //export clearance_submit
 func clearance_submit(handle C.clearance_engine, query *C.clearance_query, pairs *C.clearance_pairs,
 	results *C.clearance_results, waitMs C.int64_t, out *C.clearance_job, report *C.clearance_report,
 	e *C.clearance_error) C.int32_t {
 	j, err := func() (j *job, err error) {
 		defer recovered(&err)
-		h, lib, o, err := questionOf(handle, query)
+		h, lib, in, o, err := pairQuestionOf(handle, query, pairs)
 		if err != nil {
 			return nil, err
 		}
-		in, warm, err := pairsOf(pairs)
-		if err != nil {
-			return nil, err
-		}
-		o.WarmStart = warm
 		to, err := resultsOf(results, &o)
 		if err != nil {
 			return nil, err
 		}
 		var memory [32]span
-		if err := checkOverlap(spansOf(spansOfPairs(memory[:0], in, warm), to)); err != nil {
+		if err := checkOverlap(spansOf(spansOfPairs(memory[:0], in, o.WarmStart), to)); err != nil {
 			return nil, err
 		}
 		return start(h, work(lib, to.N), func(ctx context.Context, _ *job) (dispatch.Report, error) {
