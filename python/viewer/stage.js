@@ -102,7 +102,8 @@ export class Stage {
     // dots are the places of the dots of a color, in the order in which they were drawn.
     dots(color) {
         return this.shown.children
-            .filter((mesh) => mesh.geometry === sphere && mesh.renderOrder === 2 && mesh.material.color.getHex() === color)
+            .filter((mesh) => mesh.geometry === sphere && mesh.renderOrder === 2)
+            .filter((mesh) => mesh.material.color.getHex() === color)
             .map((mesh) => mesh.position.toArray());
     }
 

@@ -26,20 +26,24 @@ Order = Literal["wxyz", "xyzw"]
 Rotation = Literal["wxyz", "xyzw", "matrix"]
 
 
-class SolverOptions(TypedDict, total=False):
-    """Options of every query; None is the default of each. See :meth:`Engine.distance`."""
+class MethodOptions(TypedDict, total=False):
+    """How pairs are solved; None is the default of each. See :meth:`Engine.distance`."""
 
-    columns: Iterable[str] | None
     method: Method
     precision: Precision | None
     tolerance: float | None
     max_iterations: int | None
 
 
-class PairOptions(SolverOptions, total=False):
-    """Options of lists of pairs."""
+class SolverOptions(MethodOptions, total=False):
+    """Options of every query."""
 
-    out: Result | Mapping[str, Any] | None
+    columns: Iterable[str] | None
+
+
+class InputOptions(TypedDict, total=False):
+    """Options of lists of pairs and of their derivatives."""
+
     copy: bool
     warm_start: Any
     derivative: Derivative
@@ -47,6 +51,12 @@ class PairOptions(SolverOptions, total=False):
     samples: int | None
     rings: int | None
     seed: int
+
+
+class PairOptions(SolverOptions, InputOptions, total=False):
+    """Options of queries of lists of pairs."""
+
+    out: Result | Mapping[str, Any] | None
     grad: bool
 
 
@@ -68,21 +78,10 @@ class QueryOptions(PairOptions, total=False):
     cut_off: float | None
 
 
-class ProductOptions(TypedDict, total=False):
-    """Options of products with the derivatives of any query of pairs; None is the default of each."""
+class ProductOptions(MethodOptions, InputOptions, total=False):
+    """Options of products with the derivatives of any query of pairs."""
 
-    method: Method
-    precision: Precision | None
-    tolerance: float | None
-    max_iterations: int | None
     cut_off: float | None
-    copy: bool
-    warm_start: Any
-    derivative: Derivative
-    epsilon: float | None
-    samples: int | None
-    rings: int | None
-    seed: int
 
 
 class DerivativeOptions(TypedDict, total=False):
