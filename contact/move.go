@@ -8,7 +8,6 @@ import (
 	"clearance/contact/lanes"
 	"clearance/geom"
 
-	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -58,8 +57,12 @@ func (s *Simulation) decide(w int) {
 		}
 		st.Status[w] = Accepted
 	}
-	if s.change[w] < 0 {
+	switch s.change[w] {
+	case notFinite:
 		st.Status[w] = StepInvalid
+		return
+	case tooFast:
+		st.Status[w] = TooFast
 		return
 	}
 	if !(2*s.o.TimeStep*s.change[w] <= s.spare[w]) && s.missed(w) {
@@ -70,19 +73,27 @@ func (s *Simulation) decide(w int) {
 
 // advanceWorld finds where the velocities of the solve take the bodies of a world.
 func (s *Simulation) advanceWorld(w int) {
-	change := 0.0 // of the relative speed of points of two bodies
+	change, fault := 0.0, 0.0 // of the relative speed of points of two bodies
 	for b := range s.scene.Body {
 		k := w*len(s.scene.Body) + b
 		if !s.validAfter(k) {
-			s.change[w] = -1
-			return
+			fault = notFinite
+			continue
 		}
-		s.advance(k, b)
+		if !s.advance(k, b) && fault == 0 {
+			fault = tooFast
+		}
 		body := &s.bodies[k]
 		change = max(change, length(r3.Sub(body.next.velocity, body.velocity))+body.next.reach/s.o.TimeStep-body.rim)
 	}
 	s.change[w] = change
+	if fault != 0 {
+		s.change[w] = fault
+	}
 }
+
+// The change of a world that is not advanced.
+const notFinite, tooFast = -1, -2
 
 // validAfter reports whether the state of a body after the step is finite.
 func (s *Simulation) validAfter(k int) bool {
@@ -91,50 +102,30 @@ func (s *Simulation) validAfter(k int) bool {
 		s.state.Pose[7*k+2]+s.o.TimeStep*v[2])
 }
 
-// advance finds where the velocities of the solve take body b of its world, entry k of all.
-func (s *Simulation) advance(k, b int) {
+// advance finds where the velocities of the solve take body b of its world, entry k of all. It reports false of a body
+// that turns too fast.
+func (s *Simulation) advance(k, b int) (ok bool) {
 	dt, body := s.o.TimeStep, &s.bodies[k]
-	v := s.solution.Velocity[6*k : 6*k+6]
+	v, free := s.solution.Velocity[6*k:6*k+6], s.problem.Velocity[6*k:6*k+6]
 	spin := vecOf(v[3:])
 	next := &body.next
 	*next = nextState{pose: geom.Pose{Position: vecOf(s.state.Pose[7*k:]), Rotation: quaternion(s.state.Pose[7*k+3:])},
-		velocity: vecOf(v), momentum: vecOf(s.state.Momentum[3*k:])}
-	movable := s.scene.movable(int32(b))
-	if !movable && next.velocity == (r3.Vec{}) && spin == (r3.Vec{}) {
-		return
+		velocity: vecOf(v), momentum: body.momentum}
+	rotation := &next.pose.Rotation
+	if s.scene.movable(int32(b)) { // a body without contacts keeps the bits of its momentum
+		change := (*sym3)(s.problem.Inertia[6*k:]).mul(r3.Sub(spin, vecOf(free[3:])))
+		next.momentum = r3.Add(body.momentum, change)
+		*rotation, next.angle, ok = rotate(&s.columns.Fixed[b], body.pose.Rotation, &body.matrix, next.momentum, dt)
+	} else if next.velocity == (r3.Vec{}) && spin == (r3.Vec{}) {
+		return true
+	} else {
+		*rotation, next.angle, ok = rotateSteady(body.pose.Rotation, r3.Scale(dt, spin))
 	}
-	rotation := body.pose.Rotation
-	if movable {
-		next.momentum = (*sym3)(s.problem.Inertia[6*k:]).mul(spin)
-		middle := geom.Pose{Rotation: quat.Mul(exponential(r3.Scale(0.5*dt, spin)), rotation)}.Matrix()
-		spin = s.spinOf(b, &middle, next.momentum)
-	}
-	if spin != (r3.Vec{}) {
-		next.angle = dt * length(spin)
+	if next.angle != 0 {
 		next.reach = next.angle * s.arm[b]
 	}
-	rotation = quat.Mul(exponential(r3.Scale(dt, spin)), rotation)
-	next.pose.Rotation = quat.Scale(1/math.Sqrt(squaredNorm(rotation)), rotation)
-	m := geom.Pose{Rotation: next.pose.Rotation}.Matrix()
+	m := geom.Pose{Rotation: *rotation}.Matrix()
 	center := addScaled(body.center, dt, next.velocity)
 	next.pose.Position = r3.Sub(center, m.MulVec(s.scene.center(b)))
-}
-
-func squaredNorm(q quat.Number) float64 {
-	return q.Real*q.Real + q.Imag*q.Imag + q.Jmag*q.Jmag + q.Kmag*q.Kmag
-}
-
-// exponential is the quaternion of the rotation by |v| radians about v.
-func exponential(v r3.Vec) quat.Number {
-	square := 0.25 * dotVec(v, v) // of the half angle
-	var sinc, cos float64
-	if square < 1e-3 { // the next terms are below 1e-21
-		sinc = 1 - square*(1./6)*(1-square*(1./20)*(1-square*(1./42)*(1-square*(1./72))))
-		cos = 1 - square*(1./2)*(1-square*(1./12)*(1-square*(1./30)*(1-square*(1./56))))
-	} else {
-		half := math.Sqrt(square)
-		sinc, cos = math.Sin(half)/half, math.Cos(half)
-	}
-	k := 0.5 * sinc
-	return quat.Number{Real: cos, Imag: k * v.X, Jmag: k * v.Y, Kmag: k * v.Z}
+	return ok
 }

@@ -93,10 +93,11 @@ const (
 	TooManyContacts            // more than the capacity
 	SolveUndecided             // the contact problem was not solved to the tolerance, or fails the audit of its energy
 	StepInvalid                // the state or the forces are invalid
+	TooFast                    // a body turns by more than 512 rad in the step, or one of equal moments by 2²⁰
 )
 
 var stepStatusNames = [...]string{"not_stepped", "advanced", "accepted", "pair_undecided", "too_many_contacts",
-	"solve_undecided", "invalid"}
+	"solve_undecided", "invalid", "too_fast"}
 
 func (s StepStatus) String() string {
 	if int(s) < len(stepStatusNames) {
@@ -174,7 +175,7 @@ type Simulation struct {
 	rules    lanes.Rules
 	assembly lanes.Assembly
 	allowed  []float64 // [W] error of the energy identity that residuals and rounding allow
-	change   []float64 // [W] of the relative speed of points of two bodies at most; -1: a state is not finite
+	change   []float64 // [W] of the relative speed of points of two bodies at most; -1: a state is not finite, -2: too fast
 
 	// The passes over worlds lo to hi-1, kept so that a step allocates nothing.
 	passPrepare, passRows, passAssemble, passMove, passFinish func(worker *stepWorker, lo, hi int)
@@ -204,6 +205,7 @@ type bodyState struct {
 	velocity r3.Vec
 	spin     r3.Vec  // angular velocity
 	rim      float64 // twice the speed of the rotation at the farthest point
+	momentum r3.Vec  // angular, as in [State], after the step without contacts
 	next     nextState
 }
 
@@ -333,6 +335,7 @@ func (s *Simulation) startKernels() {
 		f.Radius = s.scene.Bodies.Bounds(s.scene.Body[b]).Radius
 		if s.scene.movable(int32(b)) {
 			f.Inertia, f.Inverse = [6]float64(s.scene.Inertia[6*b:6*b+6]), s.inverse[b]
+			setRotation(f)
 		}
 	}
 }

@@ -122,11 +122,12 @@ typedef struct {
 // What does not change of a body. The mass is infinite of one that does not move; the matrices are in its axes.
 typedef struct {
     double mass, inertia[6], inverse[6], center[3], radius, arm;
+    double axes[9], turn[3], spread[3], series[18], round;
 } lanes_fixed;
 
 // contact.bodyState
 typedef struct {
-    double position[3], rotation[4], matrix[9], center[3], velocity[3], spin[3], rim;
+    double position[3], rotation[4], matrix[9], center[3], velocity[3], spin[3], rim, momentum[3];
     double next_position[3], next_rotation[4], next_velocity[3], next_momentum[3], angle, reach;
 } lanes_body;
 
@@ -149,12 +150,13 @@ LANES_PREPARE(lanes_prepare_avx2);
 LANES_PREPARE(lanes_prepare_portable);
 
 // The audit of the energy and the states after the step, of the worlds of list. world_impulse [W,2,C,3] has two sides;
-// the one that sides says is not in use is written. change is -1 where a state is not finite.
-#define LANES_MOVE(name)                                                                                          \
-    void name(const lanes_scene *s, const lanes_fixed *fixed, const int32_t *list, int32_t n, const double *pose, \
-              const double *momenta, const double *inertias, const double *free_velocities, const double *solved, \
-              const lanes_contacts *c, lanes_body *bodies, const uint8_t *sides, double *world_impulse,           \
-              double *energy, double *allowed, double *change)
+// the one that sides says is not in use is written. change is -1 where a state is not finite, and -2 where a body turns
+// too fast.
+#define LANES_MOVE(name)                                                                                            \
+    void name(const lanes_scene *s, const lanes_fixed *fixed, const int32_t *list, int32_t n, const double *pose,   \
+              const double *inertias, const double *free_velocities, const double *solved, const lanes_contacts *c, \
+              lanes_body *bodies, const uint8_t *sides, double *world_impulse, double *energy, double *allowed,     \
+              double *change)
 
 typedef LANES_MOVE((*lanes_move_function));
 LANES_MOVE(lanes_move_avx2);

@@ -19,10 +19,18 @@ type Fixed struct {
 	Center           [3]float64 // of mass
 	Radius           float64    // bounding radius, +Inf of half-spaces
 	Arm              float64    // from the center of mass to the farthest point
+
+	// Of a movable body: the rotation from its principal axes to those of the body, in ascending order of moments; the
+	// inverse principal moments a₁ ≥ a₂ ≥ a₃; a₁ − a₂, a₂ − a₃ and a₁ − a₃; the series of contact.seriesOf; and 1 where
+	// the moments are equal, else 0.
+	Axes         [9]float64
+	Turn, Spread [3]float64
+	Series       [18]float64
+	Round        float64
 }
 
 // BodyBytes is the size of the state of a body, lanes_body of api.h, which is contact.bodyState.
-const BodyBytes = 41 * 8
+const BodyBytes = 44 * 8
 
 // Columns are those of a simulation of W worlds of B bodies and C contacts.
 type Columns struct {
@@ -39,7 +47,7 @@ type Columns struct {
 	Sides                 []uint8   // [W] the side of WorldImpulse that is in use
 	WorldImpulse          []float64 // [W,2,C,3] in world axes
 	Energy, Allowed       []float64 // [W] error of the energy identity, and what residuals and rounding allow
-	Change                []float64 // [W] of the relative speed of points of two bodies at most; -1: not finite
+	Change                []float64 // [W] of the relative speed of points of two bodies at most; -1: not finite, -2: too fast
 }
 
 // Rules say how contacts are made, see contact.StepOptions; lanes_rules of api.h.

@@ -11,7 +11,6 @@
 
 #define LANES 4
 #define UNIT_ERROR 0x1p-50 // of the squared length of a quaternion that a step leaves
-#define SMALL_ANGLE 1e-3   // of the square of the half angle, below which the next terms of the series are below 1e-21
 #define ROUNDING 1e-12     // of the audit: sums of some hundred products
 
 typedef struct {
@@ -54,6 +53,8 @@ INLINE quat product(quat a, quat b) {
 }
 INLINE vd square_of(quat q) { return q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z; }
 
+#include "rotation.h"
+
 INLINE void matrix(quat q, vd *m) {
     vd one = set_d(1), w = q.w, x = q.x, y = q.y, z = q.z, s = set_d(2) / square_of(q);
     m[0] = one - s * (y * y + z * z), m[1] = s * (x * y - w * z), m[2] = s * (x * z + w * y);
@@ -72,26 +73,6 @@ INLINE void rotated(const vd *m, const vd *a, vd *out) {
 // spin_of is the angular velocity of a rotation and an angular momentum.
 INLINE vec spin_of(const vd *m, const vd *inverse, vec momentum) {
     return times(m, symmetric(inverse, times_transposed(m, momentum)));
-}
-
-// exponential is the quaternion of the rotation by |v| radians about v.
-INLINE quat exponential(vec v) {
-    vd one = set_d(1), square = set_d(0.25) * dot(v, v); // of the half angle
-    vd sinc =
-        one - square * set_d(1. / 6) *
-                  (one - square * set_d(1. / 20) * (one - square * set_d(1. / 42) * (one - square * set_d(1. / 72))));
-    vd cosine =
-        one - square * set_d(1. / 2) *
-                  (one - square * set_d(1. / 12) * (one - square * set_d(1. / 30) * (one - square * set_d(1. / 56))));
-    unsigned small = bits(square < set_d(SMALL_ANGLE));
-    for (int l = 0; small != 15 && l < LANES; l++) {
-        if (small >> l & 1) continue;
-        double half = sqrt(square[l]);
-        sinc[l] = sin(half) / half;
-        cosine[l] = cos(half);
-    }
-    vd k = set_d(0.5) * sinc;
-    return (quat){cosine, k * v.x, k * v.y, k * v.z};
 }
 
 // gather reads a column of each world, which is at offset at of rows of so many numbers.
@@ -132,7 +113,7 @@ LANES_PREPARE(PREPARE) {
             int64_t k[LANES];
             for (int l = 0; l < LANES; l++) k[l] = (int64_t)world[l] * s->bodies + b;
             vec position = gather_vec(pose, k, 7, 0), velocity = gather_vec(velocities, k, 3, 0);
-            vec momentum = gather_vec(momenta, k, 3, 0), spin = momentum;
+            vec momentum = gather_vec(momenta, k, 3, 0), spin = momentum, after = momentum;
             quat q = {gather(pose, k, 7, 3), gather(pose, k, 7, 4), gather(pose, k, 7, 5), gather(pose, k, 7, 6)};
             valid &= abs_d(square_of(q) - set_d(1)) <= set_d(UNIT_ERROR);
             valid &= taxicab(position) <= set_d(s->most_length);
@@ -151,8 +132,9 @@ LANES_PREPARE(PREPARE) {
                 free = add_scaled(free, dt, splat(s->gravity));
                 free_spin = spin;
                 if (force) {
+                    after = add_scaled(momentum, dt, gather_vec(force, k, 6, 3));
                     free = add_scaled(free, set_d(s->time_step / fixed[b].mass), gather_vec(force, k, 6, 0));
-                    free_spin = spin_of(m, inverse, add_scaled(momentum, dt, gather_vec(force, k, 6, 3)));
+                    free_spin = spin_of(m, inverse, after);
                 }
                 vd turned[6];
                 rotated(m, inertia, turned);
@@ -169,7 +151,8 @@ LANES_PREPARE(PREPARE) {
             scatter4(out, k, BODY, FIELD(matrix) + 5, m[5], m[6], m[7], m[8]);
             scatter4(out, k, BODY, FIELD(center), center.x, center.y, center.z, velocity.x);
             scatter4(out, k, BODY, FIELD(velocity) + 1, velocity.y, velocity.z, spin.x, spin.y);
-            scatter2(out, k, BODY, FIELD(spin) + 2, spin.z, rim);
+            scatter4(out, k, BODY, FIELD(spin) + 2, spin.z, rim, after.x, after.y);
+            for (int l = 0; l < LANES; l++) out[k[l] * BODY + FIELD(momentum) + 2] = after.z[l];
             scatter4(free_velocities, k, 6, 0, free.x, free.y, free.z, free_spin.x);
             scatter2(free_velocities, k, 6, 4, free_spin.y, free_spin.z);
         }
@@ -190,30 +173,29 @@ INLINE void add_term(sums *t, vd x) {
     t->size += abs_d(x);
 }
 
-// advance finds where the velocities of the solve take a body, and whether its state is finite then.
-INLINE vdm advance(const lanes_scene *s, const lanes_fixed *fixed, int b, const int64_t *k, vec v, vec w,
-                   const vd *inertia, lanes_body *bodies, const double *pose, const double *momenta, vd *change) {
+// advance finds where the velocities of the solve take a body, and whether its state is finite then, and it is not too
+// fast.
+INLINE vdm advance(const lanes_scene *s, const lanes_fixed *fixed, int b, const int64_t *k, vec v, vec w, vec free_spin,
+                   const vd *inertia, lanes_body *bodies, const double *pose, vd *change, vdm *slow) {
     vd dt = set_d(s->time_step), zero = set_d(0);
     double *body = (double *)bodies;
-    vec before = gather_vec(pose, k, 7, 0), momentum = gather_vec(momenta, k, 3, 0);
+    vec before = gather_vec(pose, k, 7, 0), momentum = gather_vec(body, k, BODY, FIELD(momentum));
     vdm valid = finite_vec(v) & finite_vec(w) & finite_vec(add_scaled(before, dt, v));
     quat q = {gather(body, k, BODY, FIELD(rotation)), gather(body, k, BODY, FIELD(rotation) + 1),
               gather(body, k, BODY, FIELD(rotation) + 2), gather(body, k, BODY, FIELD(rotation) + 3)};
     int movable = fixed[b].mass - fixed[b].mass == 0;
-    vec spin = w;
+    vd angle, reach = zero;
+    quat r;
     if (movable) {
-        vd inverse[6], m[9];
-        for (int j = 0; j < 6; j++) inverse[j] = set_d(fixed[b].inverse[j]);
-        momentum = symmetric(inertia, w);
-        matrix(product(exponential(scale(set_d(0.5 * s->time_step), w)), q), m);
-        spin = spin_of(m, inverse, momentum);
+        vd m[9];
+        for (int j = 0; j < 9; j++) m[j] = gather(body, k, BODY, FIELD(matrix) + j);
+        momentum = add(momentum, symmetric(inertia, sub(w, free_spin)));
+        *slow &= rotate(fixed + b, q, m, momentum, dt, &r, &angle);
+    } else {
+        *slow &= rotate_steady(q, scale(dt, w), &r, &angle);
     }
-    vd angle = dt * length(spin), reach = zero;
     if (fixed[b].arm - fixed[b].arm == 0) reach = angle * set_d(fixed[b].arm);
     else reach = choose_d(angle != zero, set_d(fixed[b].arm), zero);
-    quat r = product(exponential(scale(dt, spin)), q);
-    vd unit = set_d(1) / sqrt_d(square_of(r));
-    r = (quat){unit * r.w, unit * r.x, unit * r.y, unit * r.z};
     vec position = add_scaled(gather_vec(body, k, BODY, FIELD(center)), dt, v);
     const double *center = fixed[b].center;
     if (center[0] != 0 || center[1] != 0 || center[2] != 0) {
@@ -296,26 +278,27 @@ LANES_MOVE(MOVE) {
     for (int32_t i = 0; i < n; i += LANES) {
         int32_t world[LANES];
         int used = take(list, n, i, world);
-        vdm valid = {-1, -1, -1, -1};
+        vdm valid = {-1, -1, -1, -1}, slow = valid;
         vd most = set_d(0);
         sums t = {set_d(0), set_d(0)};
         for (int b = 0; b < s->bodies; b++) {
             int64_t k[LANES];
             for (int l = 0; l < LANES; l++) k[l] = (int64_t)world[l] * s->bodies + b;
             vec v = gather_vec(solved, k, 6, 0), w = gather_vec(solved, k, 6, 3);
+            vec free_spin = gather_vec(free_velocities, k, 6, 3);
             vd inertia[6];
             if (fixed[b].mass - fixed[b].mass == 0) {
                 for (int j = 0; j < 6; j++) inertia[j] = gather(inertias, k, 6, j);
                 vd mass = set_d(fixed[b].mass);
                 vec dv = sub(v, gather_vec(free_velocities, k, 6, 0));
-                vec dw = sub(w, gather_vec(free_velocities, k, 6, 3));
+                vec dw = sub(w, free_spin);
                 add_term(&t, mass * dot(v, dv));
                 add_term(&t, dot(w, symmetric(inertia, dw)));
                 t.size += mass * dot(v, v) + dot(w, symmetric(inertia, w));
             }
-            valid &= advance(s, fixed, b, k, v, w, inertia, bodies, pose, momenta, &most);
+            valid &= advance(s, fixed, b, k, v, w, free_spin, inertia, bodies, pose, &most, &slow);
         }
-        unsigned good = bits(valid);
+        unsigned good = bits(valid), calm = bits(slow);
         for (int l = 0; l < used; l++) {
             int32_t at = world[l];
             double left = t.defect[l], size = t.size[l];
@@ -324,7 +307,7 @@ LANES_MOVE(MOVE) {
                 audit_contacts(s, fixed, c, at, solved, world_impulse + 3 * s->contacts * side, &left, &size);
             energy[at] = left;
             allowed[at] = (double)c->count[at] * s->tolerance * largest + ROUNDING * size;
-            change[at] = good >> l & 1 ? most[l] : -1;
+            change[at] = !(good >> l & 1) ? -1 : !(calm >> l & 1) ? -2 : most[l];
         }
     }
 }

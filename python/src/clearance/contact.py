@@ -47,6 +47,7 @@ STEP_STATUSES: Final = (
     "too_many_contacts",
     "solve_undecided",
     "invalid",
+    "too_fast",
 )
 _ACCEPTED: Final = 2
 
