@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import clearance as cl
+from clearance._kinematics import product, rotated
 from clearance.mujoco import from_model
 
 mujoco: Any = pytest.importorskip("mujoco", reason="mujoco is not installed: pip install mujoco to run these tests")
@@ -89,6 +91,123 @@ def test_pairs_are_those_of_mujoco() -> None:
         names = {(model.geom(a).name, model.geom(b).name) for a, b in got ^ want}
         assert not names
         assert len(got) > 10
+
+
+FIXED = """
+<mujoco><option><flag midphase="disable" FLAGS/></option><worldbody>
+<geom name="floor" type="plane" size="0 0 1"/><geom name="post" size=".3"/>
+<body><geom name="static" size=".3"/></body>
+<body><geom name="base" size=".3"/><geom name="table" type="plane" size="0 0 1"/>
+  <body><joint/><geom name="link" size=".3"/><body><joint/><geom name="next" size=".3"/></body></body></body>
+<body mocap="true"><geom name="hand" size=".3"/>
+  <body><geom name="finger" size=".3"/><body><joint/><geom name="tip" size=".3"/></body></body>
+  <body><joint/><geom name="thumb" size=".3"/></body></body>
+<body mocap="true"><geom name="other" size=".3"/></body>
+<body><freejoint/><geom name="free" size=".3"/></body>
+</worldbody></mujoco>
+"""
+
+
+@pytest.mark.parametrize("flags", ["", 'filterparent="disable"', 'contact="disable"', 'constraint="disable"'])
+def test_pairs_of_fixed_bodies(flags: str) -> None:
+    """Bodies that nothing moves (the world, mocap bodies, what is welded to these) do not collide with each other,
+    whatever weld ids the version of MuJoCo gives them; flags that disable contacts leave no pairs."""
+    model, data = compiled(FIXED.replace("FLAGS", flags))
+    scene = from_model(model)
+    mujoco.mj_forward(model, data)  # all spheres and planes overlap
+    want = {(int(min(c.geom)), int(max(c.geom))) for c in data.contact}
+    assert pairs_of_geoms(scene) == want
+    assert len(want) == 0 if "disable" in flags and "parent" not in flags else len(want) > 30
+    named = {frozenset((model.geom(a).name, model.geom(b).name)) for a, b in want}
+    for a in ("floor", "post", "static", "table", "finger", "other"):
+        assert frozenset((a, "hand")) not in named and (not want or frozenset((a, "free")) in named)
+
+
+def test_explicit_pairs_without_contacts() -> None:
+    """The flag that disables contacts disables those of explicit pairs, too."""
+    text = MODEL.replace("<mujoco>", '<mujoco><option><flag contact="disable"/></option>')
+    model, data = compiled(text)
+    mujoco.mj_forward(model, data)
+    assert model.npair == 1 and data.ncon == 0
+    assert from_model(model).pairs == []
+
+
+def frames(scene: Any, data: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The positions and the axes of all parts of a scene less those of their geoms in MuJoCo."""
+    poses = scene.poses(data)[0]
+    parts = [(pose, p, g) for pose, b, ids in zip(poses, scene.bodies, scene.geom_ids, strict=True)
+             for p, g in zip(b.parts, ids, strict=True)]  # fmt: skip
+    position = [pose[:3] + rotated(pose[3:], np.asarray(p.position)) - data.geom_xpos[g] for pose, p, g in parts]
+    q = np.array([product(pose[3:], np.asarray(p.rotation)) for pose, p, g in parts])
+    axes = np.stack([rotated(q, e) for e in np.eye(3)], axis=-1)
+    return np.array(position), axes - np.array([data.geom_xmat[g].reshape(3, 3) for _, _, g in parts])
+
+
+def test_frames_that_are_nearly_those_of_their_bodies() -> None:
+    """The compiler of MuJoCo takes a frame within 1e-6 of that of the body, or of its inertia, as that frame: poses of
+    geoms are those of mj_kinematics all the same, for every kind of frame and of inertia."""
+    geoms = (
+        "",
+        'pos="3e-7 -2e-7 4e-7"',
+        'pos="1 1 1" quat="1 2e-7 -3e-7 1e-7"',
+        'pos="INERTIA 3e-7" quat="1 2e-7 1e-7 -2e-7"',
+        'pos="INERTIA 0" quat=".5 .5 -.5 .5000003"',
+        'pos="1 2 3" quat=".5 .5 -.5 .5000002"',
+        'pos="1 2 3" quat="1 2 3 4"',
+    )
+    inertias = ("0 0 0", "2e-7 -1e-7 1e-7", ".1 .2 0", ".1 .2 0"), ("1 0 0 0", "1 1e-7 0 2e-7", "1 0 1e-7 0")
+    bodies = ""
+    for pos in inertias[0]:
+        for quat in (*inertias[1], ".5 .5 -.5 .5"):
+            inertia = f'<inertial pos="{pos}" quat="{quat}" mass="1" diaginertia="1 2 2.5"/>'
+            near = " ".join(pos.split()[:2])
+            each = "".join(f'<geom size=".1" {g.replace("INERTIA", near)}/>' for g in geoms)
+            bodies += f'<body pos="1 2 3"><freejoint/>{inertia}{each}</body>'
+    model, data = compiled(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+    scene = from_model(model)
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        at_random(model, data, rng)
+        position, axes = frames(scene, data)
+        # Some roundings of numbers of at most 6.
+        assert np.abs(position).max() < 1e-14 and np.abs(axes).max() < 1e-14
+    seen = {int(c) for c in model.geom_sameframe}
+    assert seen == {0, 1, 2, 3, 4} and {0, 1, 3} <= {int(c) for c in model.body_sameframe}
+    moved = [g for g in range(model.ngeom) if model.geom_sameframe[g] == 1 and np.abs(model.geom_pos[g]).max() > 1e-7]
+    assert moved
+
+
+def test_files_and_specs(tmp_path: Path) -> None:
+    """from_model takes a file and an MjSpec as well as a model; what MuJoCo does not compile is an error of the file."""
+    want = from_model(compiled()[0])
+    path = tmp_path / "model.xml"
+    path.write_text(MODEL)
+    mujoco.mj_saveModel(compiled()[0], str(tmp_path / "model.mjb"))
+    for given in (path, str(path), tmp_path / "model.mjb", mujoco.MjSpec.from_string(MODEL)):
+        scene = from_model(given)
+        assert scene.pairs == want.pairs and scene.geom_ids == want.geom_ids and scene.model.nq == want.model.nq
+    path.write_text("<mujoco><worldbody><geom/></worldbody></mujoco>")
+    with pytest.raises(cl.FileError, match=r"model\.xml.*size 0.*line 1"):
+        from_model(path)
+    with pytest.raises(cl.FileError, match=r"gone\.xml"):
+        from_model(tmp_path / "gone.xml")
+    with pytest.raises(cl.OptionError, match="want an MjModel, an MjSpec or the path"):
+        from_model(3)
+
+
+def test_range_of_slides_without_limits() -> None:
+    model, _ = compiled(JOINTS)
+    scene = from_model(model)
+    with pytest.raises(cl.OptionError, match=r"'jnt 0' slides.*slide=\(low, high\)"):
+        scene.random_qpos(3)
+    qpos = scene.random_qpos(2000, seed=1, slide=(-0.5, 2))
+    for j in range(model.njnt):
+        if model.jnt_type[j] == 2:
+            q = qpos[:, model.jnt_qposadr[j]]
+            assert -0.5 <= q.min() < -0.4 and 1.9 < q.max() <= 2
+    for wrong in ((1, 0), (0, np.inf), 3, (1, 2, 3), "ab"):
+        with pytest.raises(cl.OptionError, match="slide"):
+            scene.random_qpos(1, slide=wrong)  # type: ignore[arg-type]
 
 
 def test_distances_are_those_of_mujoco(engine: cl.Engine) -> None:

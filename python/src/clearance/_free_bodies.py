@@ -1,12 +1,11 @@
-"""Free rigid bodies of MuJoCo and URDF models, for simulations."""
+"""Free rigid bodies of models, for simulations, and those of URDF files."""
 
 from __future__ import annotations
 
 import importlib
 import os
-import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -18,8 +17,6 @@ from ._kinematics import product, rotated
 from ._library import Library
 from ._srdf import parse
 
-_CONJUGATE = np.array([1.0, -1, -1, -1])
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FreeBodies:
@@ -29,7 +26,7 @@ class FreeBodies:
     body, ``inertia`` [M,6] about it (xx, yy, zz, xy, xz, yz) in the axes of the body. ``position`` [M,3] and
     ``rotation`` [M,4] ("wxyz") are the poses of the model. ``options`` are those of
     :class:`clearance.contact.Simulation` that the model states; ``clearance.contact.Simulation.of(bodies)`` takes all
-    of them.
+    of them. ``omitted`` names what of the model was left out as asked.
     """
 
     library: Library
@@ -40,12 +37,13 @@ class FreeBodies:
     position: Array
     rotation: Array
     options: dict[str, Any]
+    omitted: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
         return f"FreeBodies: {', '.join(b.name or '-' for b in self.bodies)}"
 
 
-class _Rigid:
+class Rigid:
     """The parts and masses of a body, in its frame."""
 
     def __init__(self) -> None:
@@ -77,98 +75,21 @@ def _matrix(q: Array) -> Array:
     return columns
 
 
-def _rotated_inertia(q: Array, inertia: Array) -> Array:
+def rotated_inertia(q: Array, inertia: Array) -> Array:
     m = _matrix(q)
     about: Array = m @ inertia @ m.T
     return about
 
 
-def from_mujoco(
-    model: Any, *, concave: Literal["raise", "hull"] = "raise", omit: Collection[str] = (), friction: Any = None
+def free_bodies(
+    library: Library,
+    bodies: list[Body],
+    columns: list[Any],
+    poses: list[Array],
+    options: dict[str, Any],
+    omitted: Collection[str] = (),
 ) -> FreeBodies:
-    """The bodies of an ``MjModel`` with free joints, and those that are welded to the world, as one that does not move.
-
-    Other joints are refused by name. Masses, inertias, ``qpos0``, gravity, the time step and the pairs that MuJoCo
-    collides are taken over. The friction of a body is the sliding friction of its geoms, which must be one number,
-    unless ``friction`` is given; MuJoCo takes the larger one of two geoms, a simulation the geometric mean. ``concave``
-    and ``omit`` are those of :func:`clearance.mujoco.from_model`.
-    """
-    from .mujoco import _name, from_model
-
-    mujoco: Any = sys.modules["mujoco"]
-    for j in range(model.njnt):
-        if int(model.jnt_type[j]) != int(mujoco.mjtJoint.mjJNT_FREE):
-            body = _name(model, "body", int(model.jnt_bodyid[j]))
-            raise OptionError(
-                f"joint {_name(model, 'jnt', j)!r} of body {body!r} is no free joint: simulations have no joints"
-            )
-    scene = from_model(model, concave=concave, omit=omit)
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
-    roots = sorted({int(model.body_weldid[b]) for b in range(model.nbody)})
-    place = {root: i for i, root in enumerate(roots)}
-    rigid = [_Rigid() for _ in roots]
-    for b in range(model.nbody):
-        root = int(model.body_weldid[b])
-        position, rotation = _relative(data, root, b)
-        center = position + rotated(rotation, model.body_ipos[b])
-        axes = product(rotation, model.body_iquat[b])
-        if root:
-            rigid[place[root]].add_mass(
-                float(model.body_mass[b]), center, _rotated_inertia(axes, np.diag(model.body_inertia[b]))
-            )
-    members: list[list[int]] = [[] for _ in roots]
-    coefficients: list[set[float]] = [set() for _ in roots]
-    for i, (b, geoms) in enumerate(zip(scene.body_ids, scene.geom_ids, strict=True)):
-        at = place[int(model.body_weldid[b])]
-        members[at].append(i)
-        coefficients[at] |= {float(model.geom_friction[g, 0]) for g in geoms}
-        position, rotation = _relative(data, roots[at], b)
-        for part in scene.bodies[i].parts:
-            rigid[at].add_part(part.shape, position, rotation, part)
-    used = [i for i, r in enumerate(rigid) if r.parts]
-    names = [_name(model, "body", roots[i]) for i in used]
-    if friction is None:
-        for i, name in zip(used, names, strict=True):
-            if len(coefficients[i]) > 1:
-                raise OptionError(f"body {name!r} has geoms of the frictions {sorted(coefficients[i])}: give friction=")
-        friction = np.array([next(iter(coefficients[i])) for i in used])
-    options = {
-        "friction": friction,
-        "gravity": tuple(float(g) for g in model.opt.gravity),
-        "dt": float(model.opt.timestep),
-        "skip": _skipped(scene.pairs, [members[i] for i in used], names),
-        "ground": False,
-    }
-    poses = [np.concatenate([data.xpos[roots[i]], data.xquat[roots[i]]]) for i in used]
-    columns = [rigid[i].column() if roots[i] else (np.inf, np.zeros(3), np.zeros(6)) for i in used]
-    bodies = [Body(tuple(rigid[i].parts), name) for i, name in zip(used, names, strict=True)]
-    return _free_bodies(scene.library, bodies, columns, poses, options)
-
-
-def _relative(data: Any, root: int, body: int) -> tuple[Array, Array]:
-    """The pose of a body of MuJoCo in the frame of another one."""
-    back = data.xquat[root] * _CONJUGATE
-    return rotated(back, data.xpos[body] - data.xpos[root]), product(back, data.xquat[body])
-
-
-def _skipped(pairs: Sequence[tuple[int, int]], members: list[list[int]], names: list[str]) -> list[tuple[int, int]]:
-    """The pairs of bodies that are not to be collided. Bodies collide with all of their geoms or with none."""
-    asked = {frozenset(p) for p in pairs}
-    skip = []
-    for j in range(len(members)):
-        for i in range(j):
-            found = sum(frozenset((a, b)) in asked for a in members[i] for b in members[j])
-            if not found:
-                skip.append((i, j))
-            elif found < len(members[i]) * len(members[j]):
-                raise OptionError(f"bodies {names[i]!r} and {names[j]!r}: only some of their geoms collide")
-    return skip
-
-
-def _free_bodies(
-    library: Library, bodies: list[Body], columns: list[Any], poses: list[Array], options: dict[str, Any]
-) -> FreeBodies:
+    """Bodies by mass, center and inertia (columns) and poses [7] of each."""
     pose = np.array(poses).reshape(-1, 7)
     return FreeBodies(
         library,
@@ -179,6 +100,7 @@ def _free_bodies(
         pose[:, :3].copy(),
         pose[:, 3:].copy(),
         options,
+        list(omitted),
     )
 
 
@@ -201,7 +123,7 @@ def from_urdf(
         if scene.joint_names:
             raise OptionError(f"{os.fspath(path)}: joint {scene.joint_names[0]!r} moves: simulations have no joints")
         links = scene.forward(np.zeros((1, 0)))[0]
-        rigid = _Rigid()
+        rigid = Rigid()
         first = len(library)
         library._shapes += list(scene.library)
         for body, link in zip(scene.bodies, scene.body_links, strict=True):
@@ -209,7 +131,7 @@ def from_urdf(
                 rigid.add_part(first + part.shape, links[link, :3], links[link, 3:], part)
         for link, mass, center, inertia in _inertials(os.fspath(path), scene.link_names):
             position, rotation = links[link, :3], links[link, 3:]
-            rigid.add_mass(mass, position + rotated(rotation, center), _rotated_inertia(rotation, inertia))
+            rigid.add_mass(mass, position + rotated(rotation, center), rotated_inertia(rotation, inertia))
         if not rigid.parts:
             raise FileError(f"{os.fspath(path)}: no link has collision geometry")
         if not rigid.mass:
@@ -217,7 +139,7 @@ def from_urdf(
         columns.append(rigid.column())
         bodies.append(Body(tuple(rigid.parts), scene.link_names[0]))
     rest = np.array([0.0, 0, 0, 1, 0, 0, 0])
-    return _free_bodies(library, bodies, columns, [rest] * len(bodies), {})
+    return free_bodies(library, bodies, columns, [rest] * len(bodies), {})
 
 
 def _inertials(path: str, names: Sequence[str]) -> list[tuple[int, float, Array, Array]]:
@@ -239,7 +161,7 @@ def _inertials(path: str, names: Sequence[str]) -> list[tuple[int, float, Array,
             if center.shape != (3,) or axes.shape != (3,) or not value >= 0:
                 raise FileError(f"{where}: mass {value}, xyz {center.tolist()}, rpy {axes.tolist()}")
             inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-            found.append((names.index(link.get("name")), value, center, _rotated_inertia(_of_rpy(axes), inertia)))
+            found.append((names.index(link.get("name")), value, center, rotated_inertia(_of_rpy(axes), inertia)))
     return found
 
 
@@ -254,4 +176,4 @@ def _of_rpy(rpy: Array) -> Array:
     return product(z, product(y, x))
 
 
-__all__ = ["FreeBodies", "from_mujoco", "from_urdf"]
+__all__ = ["FreeBodies", "from_urdf"]

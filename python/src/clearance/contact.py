@@ -25,8 +25,9 @@ from . import _native as nat
 from ._arrays import Array, host, reordered, take
 from ._bodies import Body, Part, Table, listed_pairs, pair_arrays
 from ._errors import ArrayError, OptionError, RowError
-from ._free_bodies import FreeBodies, from_mujoco, from_urdf
+from ._free_bodies import FreeBodies, from_urdf
 from ._library import Library
+from ._mujoco_bodies import from_mujoco
 from ._named import named, numbers
 from ._options import check_quat, flag, one_of, real, whole
 from ._page import View

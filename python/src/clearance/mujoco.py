@@ -4,15 +4,13 @@ import mujoco, clearance as cl
 from clearance.mujoco import from_model
 
 model = mujoco.MjModel.from_xml_path("robot.xml")
-scene = from_model(model, concave="hull")
+scene = from_model(model, concave="hull")  # or from_model("robot.xml", concave="hull")
 roll = cl.Engine().rollout(scene, worlds=1, max_distance=0.1)
 r = roll(scene.poses(data), quat="wxyz")
 """
 
 from __future__ import annotations
 
-import itertools
-import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,11 +22,14 @@ from ._arrays import Array, host, take
 from ._bodies import Part
 from ._errors import ArrayError, FileError, OptionError, ShapeError
 from ._forward import Moved, Plan
-from ._kinematics import product, quaternions, rotated, unit, with_others
+from ._kinematics import product, quaternions, rotated, with_others
 from ._library import Library
 from ._meshes import convex_parts
 from ._motion import Motion
+from ._mujoco_model import BOX, CAPSULE, CYLINDER, ELLIPSOID, HFIELD, MESH, PLANE, SDF, SPHERE
+from ._mujoco_model import Filter, body_pose, compiled, geom_pose, name_of, package
 from ._options import DerivativeOptions
+from ._sampling import sampled_limits
 from ._scene import Scene
 from ._scene_derivatives import by_coordinates
 
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
 _FREE, _BALL, _SLIDE, _HINGE = range(4)
 
 _KINDS: Final = {_FREE: "free", _BALL: "ball", _SLIDE: "prismatic", _HINGE: "revolute"}
-
-# mjtGeom
-_PLANE, _HFIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH, _SDF = range(9)
 
 # MuJoCo collides a mesh of so many vertices by its graph (mesh_graph), which maxhullvert limits, and one of fewer by
 # all vertices: mjMESH_HILLCLIMB_MIN of engine_collision_convex.h, which its Python package does not have.
@@ -118,18 +116,16 @@ class MujocoScene(Scene):
         for body in range(1, model.nbody):  # a parent has a lower index
             parent, first = int(model.body_parentid[body]), int(model.body_jntadr[body])
             at, above = frame[parent], within[parent]
-            position = above[:3] + rotated(above[3:], model.body_pos[body])
-            rotation = product(above[3:], unit(model.body_quat[body]))
+            offset, turn = body_pose(model, body)
+            position, rotation = above[:3] + rotated(above[3:], offset), product(above[3:], turn)
             for j in range(first, first + int(model.body_jntnum[body])):
                 kind, anchor, axis = int(model.jnt_type[j]), np.array(model.jnt_pos[j]), np.array(model.jnt_axis[j])
                 index, name = int(model.jnt_qposadr[j]), _KINDS[int(model.jnt_type[j])]
                 if kind == _SLIDE:
                     anchor = np.zeros(3)
                 # The joint rotates about its anchor; the origin of the body is at -anchor from there.
-                offset = 0.0 if kind in (_FREE, _BALL) else -float(model.qpos0[index])
-                moved.append(
-                    Moved(name, at, position + rotated(rotation, anchor), rotation, axis, index, offset=offset)
-                )
+                zero = 0.0 if kind in (_FREE, _BALL) else -float(model.qpos0[index])
+                moved.append(Moved(name, at, position + rotated(rotation, anchor), rotation, axis, index, offset=zero))
                 at, rotation = len(moved), np.array([1.0, 0, 0, 0])
                 position = np.zeros(3) if kind == _FREE else -anchor
             frame[body], within[body, :3], within[body, 3:] = at, position, rotation
@@ -162,25 +158,29 @@ class MujocoScene(Scene):
         plan, frame, _ = self._plan
         return Motion.of(plan, q, None, [frame[i] for i in self.body_ids], len(self.bodies))
 
-    def random_qpos(self, count: int, seed: int | np.random.Generator = 0) -> Array:
+    def random_qpos(
+        self, count: int, seed: int | np.random.Generator = 0, *, slide: tuple[float, float] | None = None
+    ) -> Array:
         """Configurations [count,nq], uniform within the limits of the joints: hinges without limits in [-π, π], balls
-        in all orientations up to their limit, free bodies as in ``qpos0``; a slide without limits is refused. Equality
-        constraints of the model are not looked at."""
+        in all orientations up to their limit, free bodies as in ``qpos0``. ``slide`` is the range of slides without
+        limits in metres; without it they are refused. Equality constraints of the model are not looked at."""
         model, rng = self.model, np.random.default_rng(seed)
+        single = [j for j in range(model.njnt) if int(model.jnt_type[j]) in (_SLIDE, _HINGE)]
+        slides = [int(model.jnt_type[j]) == _SLIDE for j in single]
+        limits = [model.jnt_range[j] if model.jnt_limited[j] else (-np.inf, np.inf) for j in single]
+        ranges = sampled_limits([name_of(model, "jnt", j) for j in single], slides, limits, slide)
+        within = dict(zip(single, ranges.tolist(), strict=True))
         qpos = np.tile(np.asarray(model.qpos0, np.float64), (count, 1))
         for j in range(model.njnt):
-            at, kind, limited = int(model.jnt_qposadr[j]), int(model.jnt_type[j]), bool(model.jnt_limited[j])
-            low, high = (float(x) for x in model.jnt_range[j])
-            if kind == _BALL:
+            at = int(model.jnt_qposadr[j])
+            if j in within:
+                qpos[:, at] = rng.uniform(*within[j], count)
+            elif int(model.jnt_type[j]) == _BALL:
                 axis = rng.normal(size=(count, 4))
-                if limited:  # the angle is at most high
-                    half = rng.uniform(0, high / 2, (count, 1))
+                if model.jnt_limited[j]:  # the angle is at most the upper limit
+                    half = rng.uniform(0, float(model.jnt_range[j, 1]) / 2, (count, 1))
                     axis[:, :1] = np.linalg.norm(axis[:, 1:], axis=1, keepdims=True) / np.tan(half)
                 qpos[:, at : at + 4] = axis / np.linalg.norm(axis, axis=1, keepdims=True)
-            elif kind != _FREE:
-                if not limited and kind == _SLIDE:
-                    raise OptionError(f"joint {_name(model, 'jnt', j)!r} slides and has no limits to sample within")
-                qpos[:, at] = rng.uniform(low if limited else -np.pi, high if limited else np.pi, count)
         return qpos
 
     def _sampled(self) -> list[tuple[int, int]]:
@@ -199,7 +199,7 @@ class MujocoScene(Scene):
         return body
 
     def _samples(self, count: int, rng: np.random.Generator) -> Array:
-        mujoco: Any = sys.modules["mujoco"]
+        mujoco = package()
         data = mujoco.MjData(self.model)
         xpos, xquat = np.empty((count, self.model.nbody, 3)), np.empty((count, self.model.nbody, 4))
         for k, qpos in enumerate(self.random_qpos(count, rng)):
@@ -217,7 +217,7 @@ def from_model(
     tolerance: float | None = None,
     omit: Collection[str] = (),
 ) -> MujocoScene:
-    """The scene of an ``MjModel``.
+    """The scene of an ``MjModel``, of an ``MjSpec``, or of a file that MuJoCo compiles (MJCF, URDF, ``.mjb``).
 
     Shapes are those of the geoms that can collide (contype or conaffinity is not 0). MuJoCo collides a mesh as its
     convex hull, of at most ``maxhullvert`` vertices: ``concave="hull"`` does so, too, while ``"raise"`` raises
@@ -227,13 +227,16 @@ def from_model(
     A flex that can collide, an hfield and an SDF geom raise :class:`ShapeError`, which names them, unless ``omit`` does
     so: it lists flexes and geoms to leave out, by name, or as "flex 3" and "geom 7" without one.
 
-    Pairs are those that MuJoCo collides: by contype and conaffinity, without bodies that are welded together, parents
-    and children (unless that filter is off), and excluded pairs; with the explicit pairs of the model.
+    Pairs are those that MuJoCo collides: by contype and conaffinity, without bodies that are welded together, two that
+    nothing moves (the world, mocap bodies and what is welded to these), parents and children (unless that filter is
+    off), and excluded pairs; with the explicit pairs of the model. Where a flag of the model disables contacts or
+    constraints, there are none; ``scene.all_pairs()`` asks about all of them.
     """
     if margin not in ("ignore", "add"):
         raise OptionError(f'margin: {margin!r}, want "ignore" or "add"')
     if concave not in ("raise", "hull"):
         raise OptionError(f'concave: {concave!r}, want "raise" or "hull"')
+    model = compiled(model)
     omitted = _omitted(model, omit)
     explicit = {(int(model.pair_geom1[i]), int(model.pair_geom2[i])) for i in range(model.npair)}
     named = {g for pair in explicit for g in pair}
@@ -242,7 +245,7 @@ def from_model(
     for g in range(model.ngeom):
         contype, affinity = int(model.geom_contype[g]), int(model.geom_conaffinity[g])
         if (contype or affinity or g in named) and g not in omitted:
-            plane = int(model.geom_type[g]) == _PLANE
+            plane = int(model.geom_type[g]) == PLANE
             key = (int(model.geom_bodyid[g]), contype, affinity, g if g in named else -1, plane)
             groups.setdefault(key, []).append(g)
     meshes = _Meshes(scene.library, model, concave, tolerance)
@@ -250,27 +253,44 @@ def from_model(
         parts = []
         for g in geoms:
             shape = _shape(scene, model, g, margin, meshes)
-            parts.append(Part(shape, model.geom_pos[g].copy(), model.geom_quat[g].copy()))
-        scene.add(*parts, name=_name(model, "body", body))
+            parts.append(Part(shape, *geom_pose(model, g)))
+        scene.add(*parts, name=name_of(model, "body", body))
         scene.body_ids.append(body)
         scene.geom_ids.append(geoms)
-    keys = list(groups)
-    excluded = {divmod(int(s), 1 << 16) for s in model.exclude_signature}
-    for i, j in itertools.combinations(range(len(keys)), 2):
-        pair = (keys[i][3], keys[j][3])
-        if keys[i][4] and keys[j][4]:
-            continue  # MuJoCo has no collision of two planes, also of an explicit pair
-        if pair in explicit or pair[::-1] in explicit or _collide(model, keys[i], keys[j], excluded):
-            scene.pairs.append((i, j))
+    scene.pairs = _pairs(model, list(groups), explicit)
     return scene
+
+
+def _pairs(
+    model: Any, groups: list[tuple[int, int, int, int, bool]], explicit: set[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """The pairs of groups of geoms, each of which has a body, contype, conaffinity, the geom if explicit pairs name it,
+    and whether it is a plane, that MuJoCo collides."""
+    passed = Filter(model)
+    body, contype, affinity, named, plane = np.array(groups, np.int64).reshape(-1, 5).T
+    alone = {int(g): i for i, g in enumerate(named) if g >= 0}
+    partners: list[list[int]] = [[] for _ in groups]
+    for a, b in explicit:
+        if not passed.off and a in alone and b in alone:
+            i, j = sorted((alone[a], alone[b]))
+            partners[i].append(j)
+    pairs: list[tuple[int, int]] = []
+    for i in range(len(groups)):  # a row at a time, so that memory does not grow with pairs that are filtered
+        rest = slice(i + 1, None)
+        kept = ((contype[i] & affinity[rest]) | (contype[rest] & affinity[i])) != 0
+        kept &= passed.collides(body[i], body[rest])
+        kept[[j - i - 1 for j in partners[i]]] = True
+        kept &= (plane[i] & plane[rest]) == 0  # MuJoCo has no collision of two planes, also of an explicit pair
+        pairs += [(i, j) for j in (np.flatnonzero(kept) + i + 1).tolist()]
+    return pairs
 
 
 def _omitted(model: Any, omit: Collection[str]) -> set[int]:
     """The geoms to leave out. Raise ShapeError for a flex that can collide, unless it is left out."""
     if isinstance(omit, str):
         raise OptionError(f"omit: {omit!r} is a text, want a list of names, such as ({omit!r},)")
-    geoms = {_name(model, "geom", g): g for g in range(model.ngeom)}
-    flexes = {_name(model, "flex", f): f for f in range(model.nflex)}
+    geoms = {name_of(model, "geom", g): g for g in range(model.ngeom)}
+    flexes = {name_of(model, "flex", f): f for f in range(model.nflex)}
     for name in omit:
         if name not in geoms and name not in flexes:
             raise OptionError(f"omit: {name!r} is neither a geom nor a flex of the model")
@@ -283,49 +303,27 @@ def _omitted(model: Any, omit: Collection[str]) -> set[int]:
     return {geoms[name] for name in omit if name in geoms}
 
 
-def _collide(model: Any, a: Any, b: Any, excluded: set[tuple[int, int]]) -> bool:
-    """Whether MuJoCo's filters let two groups collide: filterBitmask, filterBodyPair and exclude of its driver."""
-    if not (a[1] & b[2] or b[1] & a[2]):
-        return False
-    weld_a, weld_b = int(model.body_weldid[a[0]]), int(model.body_weldid[b[0]])
-    if weld_a == weld_b or (a[0], b[0]) in excluded or (b[0], a[0]) in excluded:
-        return False
-    # The bit is not that of every version of MuJoCo. Who has a model has imported the package.
-    parents_off = int(sys.modules["mujoco"].mjtDisableBit.mjDSBL_FILTERPARENT)
-    if int(model.opt.disableflags) & parents_off or not (weld_a and weld_b):
-        return True
-    parent_a, parent_b = (int(model.body_weldid[model.body_parentid[w]]) for w in (weld_a, weld_b))
-    return weld_a != parent_b and weld_b != parent_a
-
-
-def _name(model: Any, what: str, index: int) -> str:
-    """The name of an object of the model, or what and its index."""
-    at = int(getattr(model, f"name_{what}adr")[index])
-    names = bytes(model.names)
-    return names[at : names.index(b"\0", at)].decode() or f"{what} {index}"
-
-
 def _shape(scene: Scene, model: Any, g: int, margin: str, meshes: _Meshes) -> int:
     """The shape of a geom."""
     lib, size = scene.library, [float(s) for s in model.geom_size[g]]
-    name = _name(model, "geom", g)
+    name = name_of(model, "geom", g)
     options: dict[str, Any] = {"name": name, "margin": float(model.geom_margin[g]) if margin == "add" else 0.0}
     kind = int(model.geom_type[g])
-    if kind == _PLANE:
+    if kind == PLANE:
         return lib.halfspace(**options)
-    if kind == _SPHERE:
+    if kind == SPHERE:
         return lib.sphere(size[0], **options)
-    if kind == _CAPSULE:
+    if kind == CAPSULE:
         return lib.capsule(size[0], size[1], **options)
-    if kind == _ELLIPSOID:
+    if kind == ELLIPSOID:
         return lib.ellipsoid(size, **options)
-    if kind == _CYLINDER:
+    if kind == CYLINDER:
         return lib.cylinder(size[0], size[1], **options)
-    if kind == _BOX:
+    if kind == BOX:
         return lib.box(size, **options)
-    if kind == _MESH:
+    if kind == MESH:
         return meshes.shape(int(model.geom_dataid[g]), name, options["margin"])
-    what = {_HFIELD: "an hfield", _SDF: "a signed distance function"}.get(kind, f"of type {kind}")
+    what = {HFIELD: "an hfield", SDF: "a signed distance function"}.get(kind, f"of type {kind}")
     raise ShapeError(f"geom {g} ({name!r}) is {what}, which no convex shape stands for; omit=({name!r},) leaves it out")
 
 
@@ -352,7 +350,7 @@ class _Meshes:
         if self.concave == "raise":
             face, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
             corners = np.array(model.mesh_face[face : face + faces]).reshape(-1, 3)
-            what = f"mesh {_name(model, 'mesh', mesh)!r} of geom {geom!r}"
+            what = f"mesh {name_of(model, 'mesh', mesh)!r} of geom {geom!r}"
             advice = 'MuJoCo collides its hull: concave="hull" does, too'
             parts = convex_parts(vertices, corners, what, advice, self.tolerance)
             if len(parts) > 1:
