@@ -13,6 +13,7 @@ from ._errors import OptionError
 from ._free_bodies import FreeBodies, Rigid, free_bodies, rotated_inertia
 from ._kinematics import product, rotated
 from ._mujoco_fields import FEATURES, disabled, refused, unknown_fields, unknown_flags
+from ._mujoco_friction import body_frictions
 from ._mujoco_model import compiled, inertia_pose, name_of, package
 
 _CONJUGATE = np.array([1.0, -1, -1, -1])
@@ -60,7 +61,7 @@ def from_mujoco(
     if lacking:
         raise OptionError(
             f"simulations of rigid bodies lack what the model has: {'; '.join(lacking.values())}. "
-            f"omit={tuple([*omit, *lacking])!r} leaves it out"
+            f"omit={(*omit, *lacking)!r} leaves it out"
         )
     return _bodies(model, scene, roots, friction, omit)
 
@@ -101,7 +102,9 @@ def _bodies(model: Any, scene: Any, root_of: list[int], friction: Any, omit: Col
     groups = [members[i] for i in used]
     skip = _skipped(scene.pairs, groups, [moves[i] for i in used], names)
     if friction is None:
-        friction = _friction(model, [[g for i in group for g in scene.geom_ids[i]] for group in groups], names)
+        friction = body_frictions(
+            model, [[g for i in group for g in scene.geom_ids[i]] for group in groups], skip, names
+        )
     options = {
         "friction": friction,
         "gravity": (0.0, 0.0, 0.0) if disabled(model, "GRAVITY") else tuple(float(g) for g in model.opt.gravity),
@@ -119,17 +122,6 @@ def _relative(data: Any, root: int, body: int) -> tuple[Array, Array]:
     """The pose of a body of MuJoCo in the frame of another one."""
     back = data.xquat[root] * _CONJUGATE
     return rotated(back, data.xpos[body] - data.xpos[root]), product(back, data.xquat[body])
-
-
-def _friction(model: Any, geoms: list[list[int]], names: list[str]) -> Array:
-    """The friction of each body, by its geoms."""
-    found = []
-    for listed, name in zip(geoms, names, strict=True):
-        values = {float(model.geom_friction[g, 0]) for g in listed}
-        if len(values) > 1:
-            raise OptionError(f"body {name!r} has geoms of the frictions {sorted(values)}: give friction=")
-        found.append(values.pop())
-    return np.array(found)
 
 
 def _skipped(

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from ._arrays import Array
+from ._mujoco_friction import anisotropic
 from ._mujoco_model import name_of, package
 
 USED: Final = "used"
@@ -102,7 +103,7 @@ ROWS: Final = (
     Row("geom_plugin", "the name of the geom", "the name of the geom"),
     Row("geom_aabb geom_rbound", UNREAD, COMPILED),
     Row("pair_geom1 pair_geom2", USED, USED),
-    Row("pair_friction", UNREAD, USED),
+    Row("pair_friction", UNREAD, "used, if unequal `anisotropy`"),
     Row("pair_dim", UNREAD, "used, above 3 `condim`"),
     Row("pair_margin", UNREAD, "`margin`"),
     Row("pair_signature", UNREAD, COMPILED),
@@ -148,12 +149,26 @@ def fields(model: Any) -> Iterator[tuple[str, Array]]:
             yield f"opt.{name}", np.asarray(value)
 
 
+_COLUMNS: Final = 120
+
+
 def table() -> str:
-    """The rows as Markdown."""
+    """The rows as Markdown, each of as many lines as its fields need."""
     lines = ["| fields | `from_model` | `from_mujoco` |", "|---|---|---|"]
     for row in ROWS:
-        lines.append(f"| {', '.join(f'`{p}`' for p in row.patterns)} | {row.scene} | {row.bodies} |")
+        end, text = f" | {row.scene} | {row.bodies} |", ""
+        for pattern in row.patterns:
+            if text and len(f"| {text}, `{pattern}`{end}") > _COLUMNS:
+                lines.append(f"| {text}{end}")
+                text = ""
+            text += f", `{pattern}`" if text else f"`{pattern}`"
+        lines.append(f"| {text}{end}")
     return "\n".join(lines) + "\n"
+
+
+def keys() -> str:
+    """The keys of ``omit`` as Markdown."""
+    return "".join(f"| `{key}` | {feature.about} |\n" for key, feature in FEATURES.items())
 
 
 def _rows(model: Any, field: str, what: str, owners: Any = None, default: Any = 0) -> list[str]:
@@ -243,7 +258,7 @@ def _condim(model: Any, geoms: Collection[int]) -> list[str]:
 
 def _gravcomp(model: Any, _: Collection[int]) -> list[str]:
     moves = np.asarray(model.body_dofnum)[model.body_weldid] > 0
-    return [name_of(model, "body", b) for b in np.flatnonzero(moves & (np.asarray(model.body_gravcomp) != 0))]
+    return [name_of(model, "body", b) for b in range(model.nbody) if moves[b] and model.body_gravcomp[b]]
 
 
 def _plugins(model: Any, _: Collection[int]) -> list[str]:
@@ -277,6 +292,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
     "margin": Feature("margins of contacts", _contacts("geom_margin", "pair_margin")),
     "gap": Feature("gaps of contacts", _contacts("geom_gap", "pair_gap")),
     "condim": Feature("torsional friction (condim above 3)", _condim),
+    "anisotropy": Feature("a friction for each tangent", lambda m, _: anisotropic(m)),
     "solref": Feature("soft contacts", _solref),
     "solimp": Feature("the impedance of contacts", _contacts("geom_solimp", "pair_solimp", default=_SOLIMP)),
     "surfacevel": Feature("moving surfaces", _contacts("geom_surfacevel")),
@@ -286,13 +302,14 @@ FEATURES: Final[Mapping[str, Feature]] = {
     "sleep": Feature("bodies that sleep", _enabled("SLEEP", "flag sleep")),
 }
 
-# Flags whose bits change what a model is; those that it has and that are not here are of MuJoCo's own solver.
+# Flags of MuJoCo's own solver and of what free bodies lack, and flags that are read.
 _SOLVER_FLAGS: Final = frozenset(
-    "CLAMPCTRL WARMSTART REFSAFE SENSOR MIDPHASE EULERDAMP AUTORESET NATIVECCD ISLAND MULTICCD LIMIT "
-    "ENERGY FWDINV INVDISCRETE DIAGEXACT IPC SPECULATIVE".split()
+    {"CLAMPCTRL", "WARMSTART", "REFSAFE", "SENSOR", "MIDPHASE", "EULERDAMP", "AUTORESET", "NATIVECCD", "ISLAND"}
+    | {"MULTICCD", "LIMIT", "ENERGY", "FWDINV", "INVDISCRETE", "DIAGEXACT", "IPC", "SPECULATIVE"}
 )
 _READ_FLAGS: Final = frozenset(
-    "CONSTRAINT EQUALITY FRICTIONLOSS CONTACT SPRING DAMPER GRAVITY FILTERPARENT ACTUATION OVERRIDE SLEEP".split()
+    {"CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "CONTACT", "SPRING", "DAMPER", "GRAVITY", "FILTERPARENT", "ACTUATION"}
+    | {"OVERRIDE", "SLEEP"}
 )
 
 

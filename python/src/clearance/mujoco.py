@@ -26,8 +26,23 @@ from ._kinematics import product, quaternions, rotated, with_others
 from ._library import Library
 from ._meshes import convex_parts
 from ._motion import Motion
-from ._mujoco_model import BOX, CAPSULE, CYLINDER, ELLIPSOID, HFIELD, MESH, PLANE, SDF, SPHERE
-from ._mujoco_model import Filter, body_pose, compiled, geom_pose, name_of, package
+from ._mujoco_model import (
+    BOX,
+    CAPSULE,
+    CYLINDER,
+    ELLIPSOID,
+    HFIELD,
+    MESH,
+    PLANE,
+    SDF,
+    SPHERE,
+    Filter,
+    body_pose,
+    compiled,
+    geom_pose,
+    name_of,
+    package,
+)
 from ._options import DerivativeOptions
 from ._sampling import sampled_limits
 from ._scene import Scene
@@ -174,7 +189,8 @@ class MujocoScene(Scene):
         for j in range(model.njnt):
             at = int(model.jnt_qposadr[j])
             if j in within:
-                qpos[:, at] = rng.uniform(*within[j], count)
+                low, high = within[j]
+                qpos[:, at] = rng.uniform(low, high, count)
             elif int(model.jnt_type[j]) == _BALL:
                 axis = rng.normal(size=(count, 4))
                 if model.jnt_limited[j]:  # the angle is at most the upper limit
