@@ -33,7 +33,7 @@ var layers = map[string][]string{
 	"derive/lanes":   {"geom", "batch", "cpu/simd"},
 	"batch":          {"geom"},
 	"internal/score": {"batch", "contact", "dataset", "dispatch", "verify"},
-	"internal/audit": {"batch", "cpu", "dataset", "dispatch", "geom", "internal/memory", "internal/score", "ref",
+	"internal/audit": {"batch", "cpu", "dataset", "derive", "dispatch", "geom", "internal/memory", "internal/score", "ref",
 		"rollout", "rollout/sweep", "verify"},
 	"dataset/stream":   {"batch", "dataset", "dispatch"},
 	"internal/memory":  {},

@@ -95,7 +95,7 @@ func (a *derivativeAuditor) columnRounding() float64 {
 }
 
 // attained requires that the normal and the points of d_distance prove the value from both sides: the points lie in
-// their shapes, and no direction proves more than the normal of the row. Of shapes that are apart that is a proof: both
+// their shapes, and no direction proves more than the normal of the row. Of separated shapes that is a proof: both
 // points are as far apart as the planes. Of depths it is a search, as in [Audit]. It reports whether all holds.
 func (a *derivativeAuditor) attained(i int, v *reported, smoothness batch.Smoothness) bool {
 	p, growth := &a.p, a.job.Options.Query == batch.Growth
