@@ -1,8 +1,11 @@
 package contact
 
-// The pairs without contacts that a step would let meet. The velocities before a step do not bound those after it: what
-// a body is hit by may be faster than all that is near it. So every step is checked by the velocities that the solve
-// gives, and the worlds in which it fails are solved again with contacts of those pairs.
+// The pairs that a step would let pass into each other. The velocities before a step do not bound those after it: what a
+// body is hit by may be faster than all that is near it. And contacts say nothing of the points that had none: one point
+// of a curved body stops there, while the other end goes on. So every near pair is proved by its motion under the
+// velocities that the solve gives. A world in which this fails is solved again: with contacts of the pairs that had
+// none (this file), and with contacts at the points that would enter (again.go); if that does not end, it is stepped in
+// parts (parts.go).
 
 import (
 	"cmp"
@@ -71,13 +74,52 @@ func (s *Simulation) missed(w int) (found bool) {
 			continue
 		}
 		row := &rows[listed]
-		if row.points == 0 && !(row.apart > motion) && !s.staysApart(w, p, vecOf(normals[3*listed:])) {
+		if row.points == 0 && !near[listed].meets && !(row.apart > motion) &&
+			!s.staysApart(w, p, vecOf(normals[3*listed:])) {
 			near[listed].meets, found = true, true
 		}
 		listed++
 	}
 	slices.SortFunc(near[:s.nearN[w]], func(a, b nearPair) int { return cmp.Compare(a.pair, b.pair) })
 	return found
+}
+
+// unproved appends the near pairs of a world that may penetrate too deep in the step by the velocities of the solve, as
+// far as their normals before the step can tell. Pairs without contacts, which are proved apart, are not among them.
+func (s *Simulation) unproved(w int, list []suspect) []suspect {
+	normals := s.results.Normal().F64
+	for i := int(s.first[w]); i < int(s.first[w+1]); i++ {
+		row := &s.rows[i]
+		if row.points == 0 && !s.near[w*len(s.pairs)+i-int(s.first[w])].meets {
+			continue
+		}
+		p, n, lower := &s.pairs[row.pair], vecOf(normals[3*i:]), row.apart
+		if row.points > 0 {
+			lower = s.points.Lower[i]
+		}
+		// What is deeper already, as a state from elsewhere may be, must not get deeper.
+		depth := max(p.depth, -lower)
+		a, b := s.bodiesOf(w, p)
+		closing := s.o.TimeStep * dotVec(n, r3.Sub(b.next.velocity, a.next.velocity))
+		reach := reachOf(a.next.angle, p.armA) + reachOf(b.next.angle, p.armB)
+		if min(closing, 0)-reach >= -depth-lower {
+			continue
+		}
+		q := s.pathsOf(w, p)
+		if s.unique(w, p) && s.withinAny(&q, n, 0, 0, 1, depth) {
+			continue
+		}
+		list = append(list, suspect{world: int32(w), pair: row.pair, row: int32(i), depth: depth, normal: n, query: 1})
+	}
+	return list
+}
+
+// reachOf is how far a rotation moves a point at an arm at most.
+func reachOf(angle, arm float64) float64 {
+	if angle == 0 || arm == 0 {
+		return 0
+	}
+	return angle * arm
 }
 
 // listOpen lists the open worlds of the block, and reports whether there are any.

@@ -19,7 +19,7 @@ type nextState struct {
 }
 
 // move audits the solves of the open worlds and finds where they take the bodies. A world stays open if a pair without
-// contacts may meet on the way.
+// contacts may meet on the way; other pairs that may penetrate too deep are suspects.
 func (s *Simulation) move(worker *stepWorker, lo, hi int) {
 	worker.list = worker.list[:0]
 	for w := lo; w < hi; w++ {
@@ -39,12 +39,13 @@ func (s *Simulation) move(worker *stepWorker, lo, hi int) {
 		}
 	}
 	for _, w := range worker.list {
-		s.decide(int(w))
+		s.state.Solves[w]++
+		s.decide(worker, int(w))
 	}
 }
 
 // decide sets the status of a world by the audit of its solve.
-func (s *Simulation) decide(w int) {
+func (s *Simulation) decide(worker *stepWorker, w int) {
 	st := &s.state
 	switch {
 	case s.solution.Status[w] == Invalid:
@@ -68,7 +69,9 @@ func (s *Simulation) decide(w int) {
 	if !(2*s.o.TimeStep*s.change[w] <= s.spare[w]) && s.missed(w) {
 		st.Status[w], s.open[w] = Advanced, true
 		s.remember(w)
+		return
 	}
+	worker.suspects = s.unproved(w, worker.suspects)
 }
 
 // advanceWorld finds where the velocities of the solve take the bodies of a world.

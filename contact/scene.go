@@ -130,7 +130,10 @@ type partPair struct {
 	size         float64 // of the pair of shapes; half-spaces count with their margin
 	friction     float64
 	restitution  float64
-	inA, inB     bool // the frame of the part is that of the body
+	depth        float64 // that a step may leave, see [leastWidth]
+	slop         float64 // penetration that is left alone
+	armA, armB   float64 // of the farthest points about the center of mass; of balls, of their centers
+	inA, inB     bool    // the frame of the part is that of the body
 
 	// In the frames of the bodies: centers of the balls around the parts, of half-spaces a point of the plane, and
 	// normals of half-spaces.
@@ -161,11 +164,43 @@ func (s *Scene) partPairs() []partPair {
 					last := &pairs[len(pairs)-1]
 					last.centerA, last.normalA = ballOf(lib.Shape(p.Shape), p.Pose)
 					last.centerB, last.normalB = ballOf(lib.Shape(q.Shape), q.Pose)
+					last.armA = armOf(lib.Shape(p.Shape), r3.Sub(last.centerA, s.center(int(a))))
+					last.armB = armOf(lib.Shape(q.Shape), r3.Sub(last.centerB, s.center(int(b))))
+					last.depth = depthOfWidth * leastWidth(lib, p.Shape, q.Shape)
+					last.slop = min(slopOfSize*last.size, last.depth/4)
 				}
 			}
 		}
 	}
 	return pairs
+}
+
+// depthOfWidth is the penetration that a step may leave, relative to the least width of the thinner part.
+const depthOfWidth = 0x1p-7
+
+// leastWidth bounds the least width of the thinner shape of a pair from below: twice the radius of a ball inside. A flat
+// shape has none, and nothing passes through it that stays out of the other one. Of two flat shapes it is a millionth of
+// the size.
+func leastWidth(lib *batch.Library, a, b int32) float64 {
+	width := math.Inf(1)
+	for _, shape := range [2]int32{a, b} {
+		if r := lib.Shape(shape).Inradius(); r > 0 {
+			width = min(width, 2*r)
+		}
+	}
+	if math.IsInf(width, 1) {
+		return 0x1p-20 * lib.PairSize(a, b)
+	}
+	return width
+}
+
+// armOf is the distance from the center of mass to the farthest point of a part whose ball is at arm; of a ball, to its
+// center, since its rotation moves nothing else.
+func armOf(shape geom.Shape, arm r3.Vec) float64 {
+	if shape.Kind() == geom.KindSphere {
+		return length(arm)
+	}
+	return length(arm) + shape.BoundingRadius()
 }
 
 // ballOf is the center of the ball around a part, of a half-space a point of its plane, and the axis z of the part.

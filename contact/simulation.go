@@ -84,7 +84,8 @@ func (o StepOptions) withDefaults(bodies int) (StepOptions, error) {
 // StepStatus says how the last step of a world ended.
 type StepStatus uint8
 
-// Statuses of a step. A world is advanced by [Advanced] and [Accepted] alone; by all others its state is kept.
+// Statuses of a step. A world is advanced by [Advanced], [Accepted] and [AdvancedInParts] alone; by all others its state
+// is kept.
 const (
 	NotStepped      StepStatus = iota
 	Advanced                   // pairs and contacts are decided
@@ -94,10 +95,19 @@ const (
 	SolveUndecided             // the contact problem was not solved to the tolerance, or fails the audit of its energy
 	StepInvalid                // the state or the forces are invalid
 	TooFast                    // a body turns by more than 512 rad in the step, or one of equal moments by 2²⁰
+	AdvancedInParts            // as Advanced, by a half of the time step and less, see State.Parts
+	MotionUndecided            // a pair may pass through another by the motion of the step, and of its least parts
+	stepStatuses
 )
 
+// StepStatuses is the number of statuses.
+const StepStatuses = int(stepStatuses)
+
+// Advances reports whether a world of this status was advanced.
+func (s StepStatus) Advances() bool { return s == Advanced || s == Accepted || s == AdvancedInParts }
+
 var stepStatusNames = [...]string{"not_stepped", "advanced", "accepted", "pair_undecided", "too_many_contacts",
-	"solve_undecided", "invalid", "too_fast"}
+	"solve_undecided", "invalid", "too_fast", "advanced_in_parts", "motion_undecided"}
 
 func (s StepStatus) String() string {
 	if int(s) < len(stepStatusNames) {
@@ -120,7 +130,10 @@ type State struct {
 	Status []StepStatus // [W] of the last step
 
 	// Of the last step:
-	Contacts []int32 // [W] number of contacts found, of TooManyContacts as well
+	Contacts []int32 // [W] number of contacts found, of TooManyContacts as well; of the last part
+	// Solves [W] is the number of contact problems that were solved, which is more than 1 where pairs would have met
+	// without a contact, or points would have entered that had none. Parts [W] is in how many parts the step was made.
+	Solves, Parts []int32
 	// Energy [W] is the error of the energy identity, in J: v⁺ᵀM(v⁺ − v_f) = Σλ_N·c*_N − λᵀRλ + λᵀc, where λᵀc is
 	// −Σμλ_N‖c_T‖ under the NCP and 0 under the CCP. NaN where there was no solve.
 	Energy []float64
@@ -182,6 +195,21 @@ type Simulation struct {
 
 	workers []stepWorker
 	force   []float64
+
+	// Of the proof of the motion, see missed.go, again.go and parts.go.
+	suspects     []suspect
+	asked        []int32 // the suspects of a query
+	askedPairs   batch.Pairs
+	askedRoom    batch.Pairs
+	askedResults *batch.Results
+	askedJob     batch.Job
+	entries      [][]entry // [W]
+	again        []int     // [W] solves with entries
+	idle         []bool    // [W] worlds that are not stepped
+	split        []int32
+	half         *Simulation // by half of the time step
+	halfForce    []float64
+	halvings     int // of the time step of the caller
 }
 
 // contactID names a contact of a world.
@@ -213,6 +241,7 @@ type stepWorker struct {
 	workspace Workspace
 	manifold  Manifold
 	list      []int32 // of rows or worlds
+	suspects  []suspect
 }
 
 // NewSimulation returns a simulation of a scene at a state, whose columns Pose, Velocity, Momentum and Steps are
@@ -280,6 +309,8 @@ func (s *Simulation) start(from *State) error {
 	st.Steps, st.Status = make([]int64, w), make([]StepStatus, w)
 	copy(st.Steps, from.Steps)
 	st.Contacts, st.Energy = make([]int32, w), make([]float64, w)
+	st.Solves, st.Parts = make([]int32, w), make([]int32, w)
+	s.entries, s.again, s.idle = make([][]entry, w), make([]int, w), make([]bool, w)
 
 	c := s.o.Contacts
 	s.problem.Target, s.problem.Warm = []float64{}, []float64{}
@@ -297,6 +328,8 @@ func (s *Simulation) start(from *State) error {
 	options := batch.Options{Precision: batch.Double, Columns: manifoldColumns}
 	s.results = batch.NewResults(0, &options)
 	s.job = batch.Job{Library: s.scene.Bodies.Library(), Input: &s.query, Options: options}
+	s.askedResults, s.askedRoom = batch.NewResults(0, &options), *batch.PairsIn(nil, 0)
+	s.askedJob = batch.Job{Library: s.scene.Bodies.Library(), Input: &s.askedPairs, Options: options}
 	s.workers = make([]stepWorker, max(s.o.Solve.Workers, 1))
 	s.passPrepare, s.passRows, s.passAssemble = s.prepare, s.fillRows, s.assemble
 	s.passMove, s.passFinish = s.move, s.finish
@@ -321,13 +354,13 @@ func (s *Simulation) startKernels() {
 		Free: p.Velocity, Count: p.Count, BodyA: p.BodyA, BodyB: p.BodyB, ArmA: p.ArmA, ArmB: p.ArmB, Frame: p.Frame,
 		Friction: p.Friction, Target: p.Target, Sides: s.side, WorldImpulse: s.impulse, Energy: s.state.Energy,
 		Allowed: s.allowed, Change: s.change}
-	s.rules = lanes.Rules{Bodies: int32(bodies), Contacts: int32(o.Contacts), TimeStep: o.TimeStep, Slop: slopOfSize,
-		Correction: o.Correction, RecoverySpeed: o.RecoverySpeed, BounceSpeed: o.BounceSpeed}
+	s.rules = lanes.Rules{Bodies: int32(bodies), Contacts: int32(o.Contacts), TimeStep: o.TimeStep, Correction: o.Correction, RecoverySpeed: o.RecoverySpeed, BounceSpeed: o.BounceSpeed}
 	s.assembly = lanes.Assembly{Pairs: make([]lanes.Pair, len(s.pairs)), First: s.first, Old: s.oldN,
 		IDs: unsafe.Pointer(unsafe.SliceData(s.ids)), Position: s.at, Warm: p.Warm}
 	for i := range s.pairs {
 		q := &s.pairs[i]
-		s.assembly.Pairs[i] = lanes.Pair{A: q.a, B: q.b, Friction: q.friction, Restitution: q.restitution, Size: q.size}
+		s.assembly.Pairs[i] = lanes.Pair{A: q.a, B: q.b, Friction: q.friction, Restitution: q.restitution, Size: q.size,
+			Slop: q.slop}
 	}
 	for b := range bodies {
 		f := &s.columns.Fixed[b]

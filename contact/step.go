@@ -40,6 +40,9 @@ func (s *Simulation) Step(ctx context.Context, force []float64) (err error) {
 				return err
 			}
 		}
+		if err := s.inParts(ctx); err != nil {
+			return err
+		}
 	}
 	s.lo, s.hi = 0, st.Worlds
 	return s.parallel(context.Background(), s.passFinish) // all worlds or none
@@ -70,7 +73,10 @@ func (s *Simulation) solve(ctx context.Context) error {
 		return err
 	}
 	s.columns.Solved, s.columns.Impulse = s.solution.Velocity, s.solution.Impulse
-	return s.parallel(ctx, s.passMove)
+	if err := s.parallel(ctx, s.passMove); err != nil {
+		return err
+	}
+	return s.examine(ctx)
 }
 
 // prepare computes the free velocities of worlds and finds the pairs whose balls are near.
@@ -78,6 +84,12 @@ func (s *Simulation) prepare(worker *stepWorker, lo, hi int) {
 	worker.list = worker.list[:0]
 	for w := lo; w < hi; w++ {
 		s.state.Status[w], s.state.Contacts[w], s.state.Energy[w] = Advanced, 0, math.NaN()
+		s.state.Solves[w], s.state.Parts[w] = 0, 1
+		s.again[w], s.entries[w] = 0, s.entries[w][:0]
+		if s.idle[w] {
+			s.state.Status[w] = NotStepped
+			continue
+		}
 		worker.list = append(worker.list, int32(w))
 	}
 	left := worker.list
@@ -340,12 +352,12 @@ func (s *Simulation) assemble(worker *stepWorker, lo, hi int) {
 	}
 	if s.variant != Off {
 		lanes.Assemble(s.variant, &s.rules, &s.columns, &s.assembly, worker.list)
-		return
 	}
 	for _, w := range worker.list {
-		for i := s.first[w]; i < s.first[w+1]; i++ {
+		for i := s.first[w]; s.variant == Off && i < s.first[w+1]; i++ {
 			s.addRow(int(w), int(i))
 		}
+		s.addEntries(int(w))
 	}
 }
 
@@ -387,6 +399,7 @@ func (s *Simulation) countContacts(w int) bool {
 		}
 		n += row.points
 	}
+	n += int32(len(s.entries[w]))
 	s.state.Contacts[w] = n
 	if int(n) > s.o.Contacts {
 		s.state.Status[w] = TooManyContacts
@@ -438,7 +451,7 @@ func (s *Simulation) target(gap, approach float64, p *partPair) float64 {
 	if gap > 0 {
 		return -gap / dt
 	}
-	return min(s.o.Correction*max(0, -gap-slopOfSize*p.size)/dt, s.o.RecoverySpeed)
+	return min(s.o.Correction*max(0, -gap-p.slop)/dt, s.o.RecoverySpeed)
 }
 
 // warm is the impulse in world axes of that of the n contacts of the last solve, from old on, that has the features of
@@ -472,7 +485,7 @@ func (s *Simulation) finish(_ *stepWorker, lo, hi int) {
 
 func (s *Simulation) finishWorld(w int) {
 	st := &s.state
-	if st.Status[w] != Advanced && st.Status[w] != Accepted {
+	if !st.Status[w].Advances() {
 		return
 	}
 	for k := w * len(s.scene.Body); k < (w+1)*len(s.scene.Body); k++ {

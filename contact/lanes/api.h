@@ -165,13 +165,13 @@ LANES_MOVE(lanes_move_portable);
 // How contacts are made, see contact.StepOptions.
 typedef struct {
     int32_t bodies, contacts; // of a world
-    double time_step, slop, correction, recovery_speed, bounce_speed;
+    double time_step, correction, recovery_speed, bounce_speed;
 } lanes_rules;
 
 // A pair of parts, a < b.
 typedef struct {
     int32_t a, b; // bodies
-    double friction, restitution, size;
+    double friction, restitution, size, slop;
 } lanes_pair;
 
 // contact.worldRow

@@ -52,14 +52,14 @@ type Columns struct {
 
 // Rules say how contacts are made, see contact.StepOptions; lanes_rules of api.h.
 type Rules struct {
-	Bodies, Contacts                                       int32 // of a world
-	TimeStep, Slop, Correction, RecoverySpeed, BounceSpeed float64
+	Bodies, Contacts                                 int32 // of a world
+	TimeStep, Correction, RecoverySpeed, BounceSpeed float64
 }
 
 // Pair is a pair of parts of two bodies; lanes_pair of api.h.
 type Pair struct {
-	A, B                        int32 // bodies
-	Friction, Restitution, Size float64
+	A, B                              int32 // bodies
+	Friction, Restitution, Size, Slop float64
 }
 
 // RowBytes and IDBytes are the sizes of lanes_row and lanes_id of api.h, which are contact.worldRow and

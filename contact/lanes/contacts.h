@@ -11,7 +11,7 @@ INLINE double target_of(const lanes_rules *r, const lanes_pair *p, double gap, d
     double dt = r->time_step, e = p->restitution;
     if (e > 0 && approach < -r->bounce_speed && gap + dt * approach < 0) return -e * approach;
     if (gap > 0) return -gap / dt;
-    double deep = -gap - r->slop * p->size, speed = r->correction * (deep > 0 ? deep : 0) / dt;
+    double deep = -gap - p->slop, speed = r->correction * (deep > 0 ? deep : 0) / dt;
     return speed < r->recovery_speed ? speed : r->recovery_speed;
 }
 

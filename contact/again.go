@@ -1,0 +1,250 @@
+package contact
+
+// Contacts at points that none of the pair's own contacts keeps out: of pairs that the motion of a step is not proved to
+// keep from penetrating too deep.
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"clearance/batch"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// suspect is a pair that may penetrate too deep within the step.
+type suspect struct {
+	world, pair, row int32
+	depth            float64 // that is allowed
+	normal           r3.Vec  // of the pair at time at
+	at               float64 // in [0, 1]; until then it is proved
+	query            float64 // the time at which it is solved next
+	queries          int
+	state            suspectState
+	entry            entry
+}
+
+type suspectState uint8
+
+const (
+	pending suspectState = iota
+	proved
+	enters  // at entry
+	unknown // the pair is undecided, or turns too far
+)
+
+// entry is a contact at a point that would enter: the material points of both parts that are deepest, or closest, at
+// some time of the step. They must not be nearer than -slop along the normal after it.
+type entry struct {
+	pair     int32
+	normal   r3.Vec
+	position r3.Vec // between both, at the poses before the step
+	target   float64
+}
+
+const (
+	mostAgain    = 8       // solves with more entries
+	mostQueries  = 48      // of a suspect, for each solve
+	leastAdvance = 0x1p-10 // of what is left of the step
+)
+
+// gather lists the suspects of all workers by world and pair.
+func (s *Simulation) gather() {
+	s.suspects = s.suspects[:0]
+	for i := range s.workers {
+		s.suspects = append(s.suspects, s.workers[i].suspects...)
+		s.workers[i].suspects = s.workers[i].suspects[:0]
+	}
+	slices.SortFunc(s.suspects, func(a, b suspect) int {
+		return cmp.Or(cmp.Compare(a.world, b.world), cmp.Compare(a.pair, b.pair))
+	})
+}
+
+// examine decides about the suspects. Each is solved at the end of the step, and if no plane at that normal proves the
+// step, from its beginning on: a plane proves a part of the step, at the end of which the pair is solved again. Where
+// the planes advance no further, or the end is deeper than allowed, points enter.
+func (s *Simulation) examine(ctx context.Context) error {
+	s.gather()
+	for {
+		s.asked = s.asked[:0]
+		for i := range s.suspects {
+			if s.suspects[i].state == pending {
+				s.asked = append(s.asked, int32(i))
+			}
+		}
+		if len(s.asked) == 0 {
+			break
+		}
+		if err := s.ask(ctx); err != nil {
+			return err
+		}
+		for k, i := range s.asked {
+			s.answer(&s.suspects[i], k)
+		}
+	}
+	for lo, hi := 0, 0; lo < len(s.suspects); lo = hi {
+		for hi = lo; hi < len(s.suspects) && s.suspects[hi].world == s.suspects[lo].world; hi++ {
+		}
+		s.settle(int(s.suspects[lo].world), s.suspects[lo:hi])
+	}
+	return nil
+}
+
+// ask solves the pending suspects at the poses of their times.
+func (s *Simulation) ask(ctx context.Context) error {
+	n := len(s.asked)
+	if s.askedRoom.Len() < n {
+		s.askedRoom = *batch.PairsIn(nil, n+n/4)
+	}
+	s.askedPairs = *s.askedRoom.Slice(0, n)
+	for k, i := range s.asked {
+		u := &s.suspects[i]
+		p := &s.pairs[u.pair]
+		a, b := s.pathOf(int(u.world), p.a), s.pathOf(int(u.world), p.b)
+		s.askedPairs.SetRow(k, &batch.Row{ShapeA: p.shapeA, ShapeB: p.shapeB,
+			PoseA: s.scene.Bodies.PartPose(s.scene.Body[p.a], int(p.partA), a.poseAt(u.query)),
+			PoseB: s.scene.Bodies.PartPose(s.scene.Body[p.b], int(p.partB), b.poseAt(u.query))})
+	}
+	s.askedResults.Resize(n)
+	s.askedResults.Reset()
+	s.askedJob.Results = s.askedResults
+	return s.solver.Run(ctx, &s.askedJob, 0, n, s.askedResults)
+}
+
+// answer goes on with a suspect by row k of the answers.
+func (s *Simulation) answer(u *suspect, k int) {
+	r := s.askedResults
+	u.queries++
+	v, gap := batch.Status(r.Status()[k]), float64(r.Gap()[k])
+	if v == batch.Undecided || v == batch.Invalid || !(gap < math.Inf(1)) || !s.unique(int(u.world), &s.pairs[u.pair]) {
+		u.state = unknown
+		return
+	}
+	q := s.pathsOf(int(u.world), &s.pairs[u.pair])
+	n, lower := vecOf(r.Normal().F64[3*k:]), r.Distance().F64[k]-gap
+	if u.queries == 1 { // the end of the step
+		switch {
+		case lower < -u.depth && s.gapAt(&q, n, 0) >= -u.depth: // it has come along n
+			s.enter(u, &q, n, 1, k)
+			return
+		case lower >= -u.depth && s.withinAny(&q, n, 1, 0, 1, u.depth):
+			u.state = proved
+			return
+		}
+	} else {
+		u.at, u.normal = u.query, n
+	}
+	for left := 1 - u.at; ; left /= 2 {
+		switch {
+		case left < leastAdvance*(1-u.at) || u.queries > mostQueries:
+			if u.queries == 1 { // at the beginning: of which these are not the witnesses
+				u.query = 0
+				return
+			}
+			s.enter(u, &q, u.normal, u.at, k)
+			return
+		case !s.withinAny(&q, u.normal, u.at, u.at, u.at+left, u.depth):
+			continue
+		case left == 1-u.at:
+			u.state = proved
+			return
+		}
+		u.query = u.at + left
+		return
+	}
+}
+
+// enter sets the entry of a suspect to the witnesses of row k of the answers, which are those of a time.
+//
+// The target makes the linear model of the step exact at the velocities of the solve: the relative velocity of the
+// points along n, and what is missing of their gap at the end of the step over Δt. So solves repeated this way are
+// Newton's method for the gap at the end.
+func (s *Simulation) enter(u *suspect, q *paths, n r3.Vec, t float64, k int) {
+	p, r := q.pair, s.askedResults
+	a0, a1 := q.a.points(vecOf(r.WitnessA().F64[3*k:]), t)
+	b0, b1 := q.b.points(vecOf(r.WitnessB().F64[3*k:]), t)
+	at := r3.Scale(0.5, r3.Add(a0, b0)) // the same for both bodies, so that angular momentum is kept
+	switch moveA, moveB := s.scene.movable(p.a), s.scene.movable(p.b); {
+	case !moveA:
+		at = b0
+	case !moveB:
+		at = a0
+	}
+	first := int(u.world) * len(s.scene.Body)
+	speed := dotVec(n, r3.Sub(s.velocityAt(first+int(p.b), at), s.velocityAt(first+int(p.a), at)))
+	missing := -p.slop - dotVec(n, r3.Sub(b1, a1))
+	target := speed + missing/s.o.TimeStep
+	if target < 0 { // a gap, which restitution may keep open
+		a, b := s.bodiesOf(int(u.world), p)
+		approach := dotVec(n, r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, r3.Sub(at, b.center))),
+			r3.Add(a.velocity, r3.Cross(a.spin, r3.Sub(at, a.center)))))
+		target = s.target(-target*s.o.TimeStep, approach, p)
+	}
+	u.state, u.entry = enters, entry{u.pair, n, at, target}
+}
+
+// points are the places before and after the step of the point of the body that is at x at a time.
+func (p *path) points(x r3.Vec, t float64) (before, after r3.Vec) {
+	rot, from, to := p.poseAt(t).Matrix(), p.from.Matrix(), p.to.Matrix()
+	local := rot.MulVecT(r3.Sub(x, p.centerAt(t)))
+	return r3.Add(p.start, from.MulVec(local)), r3.Add(p.centerAt(1), to.MulVec(local))
+}
+
+// velocityAt is the velocity of the solve of the point of body k of all at a place before the step.
+func (s *Simulation) velocityAt(k int, at r3.Vec) r3.Vec {
+	v := s.solution.Velocity[6*k : 6*k+6]
+	return r3.Add(vecOf(v), crossVec(vecOf(v[3:]), r3.Sub(at, s.bodies[k].center)))
+}
+
+// settle decides about a world by its suspects: it stays advanced, is solved again with the entries, or is left.
+func (s *Simulation) settle(w int, suspects []suspect) {
+	st, found := &s.state, false
+	for i := range suspects {
+		switch u := &suspects[i]; u.state {
+		case unknown:
+			st.Status[w] = MotionUndecided
+			return
+		case enters:
+			found = true
+		}
+	}
+	if !found {
+		return
+	}
+	if s.again[w]++; s.again[w] > mostAgain {
+		st.Status[w] = MotionUndecided
+		return
+	}
+	for i := range suspects {
+		if u := &suspects[i]; u.state == enters {
+			s.entries[w] = append(s.entries[w], u.entry)
+		}
+	}
+	st.Status[w], s.open[w] = Advanced, true
+	s.remember(w)
+}
+
+// addEntries adds the entries of a world to its problem, for which there is room.
+func (s *Simulation) addEntries(w int) {
+	problem, old, mine := &s.problem, s.contactsOf(w, s.side[w]), s.contactsOf(w, 1-s.side[w])
+	for k := range s.entries[w] {
+		e := &s.entries[w][k]
+		p, i := &s.pairs[e.pair], int(problem.Count[w])
+		a, b := s.bodiesOf(w, p)
+		t1, t2 := Tangents(e.normal)
+		c := w*s.o.Contacts + i
+		problem.BodyA[c], problem.BodyB[c], problem.Friction[c] = p.a, p.b, p.friction
+		*(*[9]float64)(problem.Frame[9*c:]) = [9]float64{t1.X, t1.Y, t1.Z, t2.X, t2.Y, t2.Z, e.normal.X, e.normal.Y,
+			e.normal.Z}
+		putVec(problem.ArmA[3*c:], r3.Sub(e.position, a.center))
+		putVec(problem.ArmB[3*c:], r3.Sub(e.position, b.center))
+		problem.Target[c] = e.target
+		s.ids[mine+i] = contactID{e.pair, pointID(idWitness, uint32(k+1), 0)}
+		putVec(s.at[3*(mine+i):], e.position)
+		impulse := s.warm(old, int(s.oldN[w]), i, mine+i, p.size)
+		putVec(problem.Warm[3*c:], r3.Vec{X: dotVec(t1, impulse), Y: dotVec(t2, impulse), Z: dotVec(e.normal, impulse)})
+		problem.Count[w]++
+	}
+}

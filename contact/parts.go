@@ -1,0 +1,162 @@
+package contact
+
+// Steps in parts: of worlds in which the motion of a whole step is not proved, or its contact problem is not solved.
+
+import (
+	"context"
+	"math"
+)
+
+// mostHalvings is how often a step is halved at most: its least part is a 64th.
+const mostHalvings = 6
+
+// inParts steps the worlds of the block that are undecided in two halves, which may be halved in turn. A world whose
+// halves are both advanced is advanced; others keep their state, with the status of the part that failed.
+func (s *Simulation) inParts(ctx context.Context) error {
+	if s.halvings >= mostHalvings {
+		return nil
+	}
+	s.split = s.split[:0]
+	for w := s.lo; w < s.hi; w++ {
+		if v := s.state.Status[w]; v == MotionUndecided || v == SolveUndecided {
+			s.split = append(s.split, int32(w))
+		}
+	}
+	if len(s.split) == 0 {
+		return nil
+	}
+	if s.half == nil {
+		if err := s.newHalf(); err != nil {
+			return err
+		}
+	}
+	for worlds := s.split; len(worlds) > 0; {
+		n := min(len(worlds), len(s.half.idle))
+		if err := s.stepHalves(ctx, worlds[:n]); err != nil {
+			return err
+		}
+		worlds = worlds[n:]
+	}
+	return nil
+}
+
+// newHalf makes the simulation that steps some worlds by half of the time step.
+func (s *Simulation) newHalf() error {
+	worlds, bodies := min(s.state.Worlds, stepBlock), len(s.scene.Body)
+	o := s.o
+	o.TimeStep /= 2
+	state := &State{Worlds: worlds, Pose: make([]float64, 7*worlds*bodies)}
+	for k := range worlds * bodies {
+		state.Pose[7*k+3] = 1
+	}
+	half, err := NewSimulation(s.scene, state, s.solver, o)
+	if err != nil {
+		return err
+	}
+	half.halvings = s.halvings + 1
+	s.half = half
+	return nil
+}
+
+// stepHalves makes both halves of the step of worlds.
+func (s *Simulation) stepHalves(ctx context.Context, worlds []int32) error {
+	half := s.half
+	half.state.Worlds = len(worlds)
+	var force []float64
+	for k, w := range worlds {
+		half.take(k, s, int(w))
+		if s.force != nil {
+			n := 6 * len(s.scene.Body)
+			s.halfForce = append(s.halfForce[:n*k], s.force[n*int(w):n*int(w)+n]...)
+			force = s.halfForce
+		}
+	}
+	if err := half.Step(ctx, force); err != nil {
+		return err
+	}
+	for k, w := range worlds {
+		s.state.Energy[w] = half.state.Energy[k]
+		s.state.Parts[w] = half.state.Parts[k]
+		s.state.Solves[w] += half.state.Solves[k]
+		if half.idle[k] = !half.state.Status[k].Advances(); half.idle[k] {
+			s.state.Status[w] = half.state.Status[k]
+		}
+	}
+	if err := half.Step(ctx, force); err != nil {
+		return err
+	}
+	for k, w := range worlds {
+		if half.idle[k] {
+			half.idle[k] = false
+			continue
+		}
+		s.state.Energy[w] += half.state.Energy[k]
+		s.state.Parts[w] += half.state.Parts[k]
+		s.state.Solves[w] += half.state.Solves[k]
+		switch v := half.state.Status[k]; {
+		case !v.Advances():
+			s.state.Status[w] = v
+		default:
+			s.state.Status[w] = AdvancedInParts
+			s.give(int(w), half, k)
+		}
+	}
+	return nil
+}
+
+// take starts world k at the state and the contacts of world w of another simulation.
+func (s *Simulation) take(k int, from *Simulation, w int) {
+	bodies := len(s.scene.Body)
+	copyRow(s.state.Pose, k, from.state.Pose, w, 7*bodies)
+	copyRow(s.state.Velocity, k, from.state.Velocity, w, 3*bodies)
+	copyRow(s.state.Momentum, k, from.state.Momentum, w, 3*bodies)
+	s.oldN[k] = from.oldN[w]
+	s.copyContacts(s.contactsOf(k, s.side[k]), from, from.contactsOf(w, from.side[w]), int(from.oldN[w]))
+}
+
+// give lets the step of world w end in the state of world k of the simulation that has made it in parts. The contacts
+// and the problem are those of the last part.
+func (s *Simulation) give(w int, half *Simulation, k int) {
+	bodies := len(s.scene.Body)
+	for b := range bodies {
+		j := k*bodies + b
+		next := &s.bodies[w*bodies+b].next
+		next.pose.Position = vecOf(half.state.Pose[7*j:])
+		next.pose.Rotation = quaternion(half.state.Pose[7*j+3:])
+		next.velocity, next.momentum = vecOf(half.state.Velocity[3*j:]), vecOf(half.state.Momentum[3*j:])
+	}
+	n := int(half.oldN[k])
+	s.copyContacts(s.contactsOf(w, 1-s.side[w]), half, half.contactsOf(k, half.side[k]), n)
+	s.state.Contacts[w] = half.state.Contacts[k]
+	p, q, contacts := &s.problem, &half.problem, s.o.Contacts
+	p.Count[w] = int32(n)
+	copyRow(p.Inertia, w, q.Inertia, k, 6*bodies)
+	copyRow(p.Velocity, w, q.Velocity, k, 6*bodies)
+	copyRow(p.BodyA, w, q.BodyA, k, contacts)
+	copyRow(p.BodyB, w, q.BodyB, k, contacts)
+	copyRow(p.ArmA, w, q.ArmA, k, 3*contacts)
+	copyRow(p.ArmB, w, q.ArmB, k, 3*contacts)
+	copyRow(p.Frame, w, q.Frame, k, 9*contacts)
+	copyRow(p.Friction, w, q.Friction, k, contacts)
+	copyRow(p.Target, w, q.Target, k, contacts)
+	copyRow(p.Warm, w, q.Warm, k, 3*contacts)
+	out, in := &s.solution, &half.solution
+	copyRow(out.Impulse, w, in.Impulse, k, 3*contacts)
+	copyRow(out.Velocity, w, in.Velocity, k, 6*bodies)
+	out.Primal[w], out.Dual[w], out.Complementarity[w] = in.Primal[k], in.Dual[k], in.Complementarity[k]
+	out.Bound[w], out.Sweeps[w], out.Steps[w] = in.Bound[k], in.Sweeps[k], in.Steps[k]
+	out.Status[w] = in.Status[k]
+}
+
+// copyContacts copies n contacts of another simulation.
+func (s *Simulation) copyContacts(to int, from *Simulation, first, n int) {
+	copy(s.ids[to:to+n], from.ids[first:first+n])
+	copy(s.at[3*to:3*(to+n)], from.at[3*first:3*(first+n)])
+	copy(s.impulse[3*to:3*(to+n)], from.impulse[3*first:3*(first+n)])
+}
+
+func copyRow[T any](to []T, i int, from []T, k, width int) {
+	copy(to[width*i:width*(i+1)], from[width*k:width*(k+1)])
+}
+
+var _ = math.NaN
