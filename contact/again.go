@@ -17,7 +17,7 @@ import (
 // suspect is a pair that may penetrate too deep within the step.
 type suspect struct {
 	world, pair, row int32
-	depth            float64 // that is allowed
+	depth, goal      float64 // see [partPair.allowed]
 	normal           r3.Vec  // of the pair at time at
 	at               float64 // in [0, 1]; until then it is proved
 	query            float64 // the time at which it is solved next
@@ -36,7 +36,7 @@ const (
 )
 
 // entry is a contact at a point that would enter: the material points of both parts that are deepest, or closest, at
-// some time of the step. They must not be nearer than -slop along the normal after it.
+// some time of the step. The gap between them along the normal after the step must not be less than the goal.
 type entry struct {
 	pair     int32
 	normal   r3.Vec
@@ -126,7 +126,7 @@ func (s *Simulation) answer(u *suspect, k int) {
 	n, lower := vecOf(r.Normal().F64[3*k:]), r.Distance().F64[k]-gap
 	if u.queries == 1 { // the end of the step
 		switch {
-		case lower < -u.depth && s.gapAt(&q, n, 0) >= -u.depth: // it has come along n
+		case lower < -u.depth && s.gapAt(&q, n, 0) >= -1.25*u.depth: // it has come along n
 			s.enter(u, &q, n, 1, k)
 			return
 		case lower >= -u.depth && s.withinAny(&q, n, 1, 0, 1, u.depth):
@@ -174,7 +174,7 @@ func (s *Simulation) enter(u *suspect, q *paths, n r3.Vec, t float64, k int) {
 	}
 	first := int(u.world) * len(s.scene.Body)
 	speed := dotVec(n, r3.Sub(s.velocityAt(first+int(p.b), at), s.velocityAt(first+int(p.a), at)))
-	missing := -p.slop - dotVec(n, r3.Sub(b1, a1))
+	missing := u.goal - dotVec(n, r3.Sub(b1, a1))
 	target := speed + missing/s.o.TimeStep
 	if target < 0 { // a gap, which restitution may keep open
 		a, b := s.bodiesOf(int(u.world), p)

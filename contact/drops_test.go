@@ -19,7 +19,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-var dropCount = flag.Int("drops", 600, "bodies that TestDrops drops and throws")
+var dropCount = flag.Int("drops", 240, "bodies that TestDrops drops and throws")
 
 // mostDepth is the largest penetration after a step, relative to the least width of the thinner of two shapes. Twice the
 // inscribed radius is at most that width, so the tests ask for no less.

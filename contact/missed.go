@@ -97,8 +97,7 @@ func (s *Simulation) unproved(w int, list []suspect) []suspect {
 		if row.points > 0 {
 			lower = s.points.Lower[i]
 		}
-		// What is deeper already, as a state from elsewhere may be, must not get deeper.
-		depth := max(p.depth, -lower)
+		depth, goal := p.allowed(lower)
 		a, b := s.bodiesOf(w, p)
 		closing := s.o.TimeStep * dotVec(n, r3.Sub(b.next.velocity, a.next.velocity))
 		reach := reachOf(a.next.angle, p.armA) + reachOf(b.next.angle, p.armB)
@@ -109,9 +108,21 @@ func (s *Simulation) unproved(w int, list []suspect) []suspect {
 		if s.unique(w, p) && s.withinAny(&q, n, 0, 0, 1, depth) {
 			continue
 		}
-		list = append(list, suspect{world: int32(w), pair: row.pair, row: int32(i), depth: depth, normal: n, query: 1})
+		list = append(list, suspect{world: int32(w), pair: row.pair, row: int32(i), depth: depth, goal: goal,
+			normal: n, query: 1})
 	}
 	return list
+}
+
+// allowed is how deep the parts of a pair may penetrate in a step, and the gap that points which would enter are to keep,
+// where the gap before the step is at least lower. No step makes a pair deeper than p.depth that was not. One that is
+// clearly deeper comes from a state of the caller, and its bodies must be able to part: it may get deeper by as much in a
+// step, as turning bodies do, and is not thrown out within one.
+func (p *partPair) allowed(lower float64) (depth, goal float64) {
+	if lower < -1.25*p.depth {
+		return p.depth - lower, lower
+	}
+	return max(p.depth, -lower), min(-p.slop, 0.5*lower)
 }
 
 // reachOf is how far a rotation moves a point at an arm at most.

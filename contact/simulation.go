@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"clearance/batch"
@@ -97,11 +98,10 @@ const (
 	TooFast                    // a body turns by more than 512 rad in the step, or one of equal moments by 2²⁰
 	AdvancedInParts            // as Advanced, by a half of the time step and less, see State.Parts
 	MotionUndecided            // a pair may pass through another by the motion of the step, and of its least parts
-	stepStatuses
 )
 
-// StepStatuses is the number of statuses.
-const StepStatuses = int(stepStatuses)
+// StepStatuses are the names of all statuses, by their codes.
+func StepStatuses() []string { return slices.Clone(stepStatusNames[:]) }
 
 // Advances reports whether a world of this status was advanced.
 func (s StepStatus) Advances() bool { return s == Advanced || s == Accepted || s == AdvancedInParts }

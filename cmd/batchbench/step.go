@@ -287,7 +287,7 @@ func (r *stepRun) report(e *env, seconds float64, timed int) error {
 		if n > 0 {
 			status := contact.StepStatus(s)
 			rep.WorldSteps[status.String()] = n
-			if status != contact.Advanced && status != contact.Accepted {
+			if !status.Advances() {
 				failed += n
 			}
 		}

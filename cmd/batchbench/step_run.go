@@ -53,9 +53,7 @@ type runState struct {
 // begin starts a run, or goes on with a saved one.
 func (f *stepFlags) begin(scene *contact.Scene, state *contact.State, solver contact.PairSolver) (*stepRun, error) {
 	r := &stepRun{flags: f, folder: f.out + ".parts", worlds: state.Worlds, bodies: len(scene.Body)}
-	for s := contact.StepStatus(0); s <= contact.StepInvalid; s++ {
-		r.counts = append(r.counts, 0)
-	}
+	r.counts = make([]int64, len(contact.StepStatuses()))
 	var err error
 	if r.sim, err = contact.NewSimulation(scene, state, solver, f.options); err != nil {
 		return nil, err
@@ -126,7 +124,9 @@ func stateColumns(bodies int) []dataset.ColumnSpec {
 		dataset.ColumnSpec{Name: "velocity", Width: 3 * b}, dataset.ColumnSpec{Name: "momentum", Width: 3 * b},
 		dataset.ColumnSpec{Name: "status", Width: 1, Codes: true},
 		dataset.ColumnSpec{Name: "steps", Width: 1, Ints: true},
-		dataset.ColumnSpec{Name: "contacts", Width: 1, Ints: true})
+		dataset.ColumnSpec{Name: "contacts", Width: 1, Ints: true},
+		dataset.ColumnSpec{Name: "solves", Width: 1, Ints: true},
+		dataset.ColumnSpec{Name: "parts", Width: 1, Ints: true})
 	for _, name := range []string{"energy", "primal", "dual", "complementarity"} {
 		list = append(list, dataset.ColumnSpec{Name: name, Width: 1})
 	}
@@ -160,8 +160,8 @@ func (r *stepRun) record() {
 			primal[w], dual[w], complementarity[w] = solution.Primal[w], solution.Dual[w], solution.Complementarity[w]
 		}
 	}
-	r.states.add(r.worlds, step, world, st.Pose, st.Velocity, st.Momentum, status, steps, st.Contacts, energy, primal,
-		dual, complementarity)
+	r.states.add(r.worlds, step, world, st.Pose, st.Velocity, st.Momentum, status, steps, st.Contacts, st.Solves, st.Parts,
+		energy, primal, dual, complementarity)
 	if r.problems != nil && r.step > 0 {
 		values := append([]any{step, world}, problemValues(r.sim.Problem())...)
 		r.problems.add(r.worlds, append(values, solutionValues(solution)...)...)
@@ -170,7 +170,7 @@ func (r *stepRun) record() {
 
 // solved reports whether the contact problem of a step was solved, or tried.
 func solved(s contact.StepStatus) bool {
-	return s == contact.Advanced || s == contact.Accepted || s == contact.SolveUndecided
+	return s.Advances() || s == contact.SolveUndecided || s == contact.MotionUndecided
 }
 
 // advance makes a step. After an error no world has been advanced.
@@ -182,7 +182,7 @@ func (r *stepRun) advance(ctx context.Context) error {
 	st := r.sim.State()
 	for w, s := range st.Status {
 		r.counts[s]++
-		if s == contact.Advanced || s == contact.Accepted {
+		if s.Advances() {
 			r.energy = max(r.energy, math.Abs(st.Energy[w]))
 			r.residual = max(r.residual, r.sim.Solution().Absolute(w))
 		}
@@ -324,11 +324,11 @@ func (r *stepRun) clear() error {
 
 func stepStatuses() string {
 	text := ""
-	for s := contact.StepStatus(0); s <= contact.StepInvalid; s++ {
+	for s, name := range contact.StepStatuses() {
 		if s > 0 {
 			text += ","
 		}
-		text += fmt.Sprintf("%d=%v", s, s)
+		text += fmt.Sprintf("%d=%s", s, name)
 	}
 	return text
 }

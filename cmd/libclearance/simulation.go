@@ -113,7 +113,7 @@ func momenta(scene *contact.Scene, state *contact.State) {
 type records struct {
 	pose, velocity, spin, energy, residual []float64
 	status                                 []uint8
-	contacts                               []int32
+	contacts, solves, parts                []int32
 }
 
 //export clearance_simulation_run
@@ -141,7 +141,9 @@ func clearance_simulation_run(handle C.clearance_simulation, list *C.clearance_a
 		r := &records{pose: real("pose", product(7, wm)), velocity: real("velocity", product(3, wm)),
 			spin: real("spin", product(3, wm)), energy: real("energy", w), residual: real("residual", w),
 			status:   numbers[uint8](a, "status", product(n, w), true),
-			contacts: numbers[int32](a, "contacts", product(n, w), true)}
+			contacts: numbers[int32](a, "contacts", product(n, w), true),
+			solves:   numbers[int32](a, "solves", product(n, w), true),
+			parts:    numbers[int32](a, "parts", product(n, w), true)}
 		if err := a.check(); err != nil {
 			return nil, err
 		}
@@ -174,10 +176,10 @@ func clearance_simulation_run(handle C.clearance_simulation, list *C.clearance_a
 // count counts the worlds of a step: advanced ones as separated.
 func (h *simulationHandle) count(rep *dispatch.Report) {
 	for _, s := range h.sim.State().Status {
-		switch s {
-		case contact.Advanced, contact.Accepted:
+		switch {
+		case s.Advances():
 			rep.Counts[batch.Separated]++
-		case contact.StepInvalid:
+		case s == contact.StepInvalid:
 			rep.Counts[batch.Invalid]++
 		default:
 			rep.Counts[batch.Undecided]++
@@ -204,16 +206,21 @@ func (h *simulationHandle) record(r *records, k int) {
 			to[3*i], to[3*i+1], to[3*i+2] = v.X, v.Y, v.Z
 		}
 	}
-	if r.contacts != nil {
-		copy(r.contacts[k*w:], st.Contacts)
+	count := func(to, from []int32) {
+		if to != nil {
+			copy(to[k*w:], from)
+		}
 	}
+	count(r.contacts, st.Contacts)
+	count(r.solves, st.Solves)
+	count(r.parts, st.Parts)
 	for i, s := range st.Status {
 		if r.status != nil {
 			r.status[k*w+i] = uint8(s)
 		}
 		if r.residual != nil {
 			r.residual[k*w+i] = math.NaN()
-			if s == contact.Advanced || s == contact.Accepted || s == contact.SolveUndecided {
+			if s.Advances() || s == contact.SolveUndecided || s == contact.MotionUndecided {
 				r.residual[k*w+i] = solution.Absolute(i)
 			}
 		}

@@ -38,7 +38,7 @@ Model = Literal["ncp", "ccp"]
 
 MODELS: Final = ["ncp", "ccp"]
 
-# Statuses of solutions, and of steps: only advanced and accepted worlds have moved.
+# Statuses of solutions, and of steps: only worlds that are advanced, in parts too, or accepted have moved.
 STATUSES: Final = ("solved", "undecided", "invalid")
 STEP_STATUSES: Final = (
     "not_stepped",
@@ -49,8 +49,10 @@ STEP_STATUSES: Final = (
     "solve_undecided",
     "invalid",
     "too_fast",
+    "advanced_in_parts",
+    "motion_undecided",
 )
-_ACCEPTED: Final = 2
+_ADVANCED: Final = tuple(map(STEP_STATUSES.index, ("advanced", "accepted", "advanced_in_parts")))
 
 
 def _raise_first(failed: Array, names: Sequence[str], status: Array, report: Report, what: str) -> None:
@@ -223,6 +225,7 @@ class Trajectory:
     of the frames of the bodies, the latter in the order of the run, ``velocity`` [R,W,M,3] those of the centers of
     mass, ``spin`` [R,W,M,3] angular velocities in rad/s. ``status`` [R,W] says how the step of a world ended (see
     ``STEP_STATUSES``): worlds that are not advanced keep their state. ``contacts`` [R,W] is the number of contacts,
+    ``solves`` that of the contact problems of the step, ``parts`` of the parts that it was made in,
     ``energy`` the error of the energy identity in J, ``residual`` that of the contact problem; both are NaN without
     one.
     """
@@ -234,6 +237,8 @@ class Trajectory:
     spin: Array
     status: Array
     contacts: Array
+    solves: Array
+    parts: Array
     energy: Array
     residual: Array
     record: nat.Report
@@ -246,7 +251,7 @@ class Trajectory:
     @property
     def ok(self) -> Array:
         """World-steps that were advanced."""
-        return (self.status > 0) & (self.status <= _ACCEPTED)
+        return np.isin(self.status, _ADVANCED)
 
     @property
     def failed(self) -> Array:
@@ -474,6 +479,8 @@ class Simulation:
             "energy": np.zeros((r, w)),
             "residual": np.zeros((r, w)),
             "contacts": np.zeros((r, w), np.int32),
+            "solves": np.zeros((r, w), np.int32),
+            "parts": np.zeros((r, w), np.int32),
             "status": np.zeros((r, w), np.uint8),
         }
         n, made, number = nat.native(), ctypes.c_int64(), self._number
@@ -493,6 +500,8 @@ class Simulation:
             np.ascontiguousarray(out["spin"][:, :, :m]),
             out["status"],
             out["contacts"],
+            out["solves"],
+            out["parts"],
             out["energy"],
             out["residual"],
             report,
