@@ -66,7 +66,7 @@ func (s *Simulation) missed(w int) (found bool) {
 		a, b := s.bodiesOf(w, p)
 		motion := s.o.TimeStep*length(r3.Sub(b.next.velocity, a.next.velocity)) + a.next.reach + b.next.reach
 		if !isNear {
-			if !(s.ballsApart(w, p) > motion) && !s.staysApart(w, p, s.betweenBalls(w, p)) {
+			if !(s.ballsApart(w, p) > motion) && !s.staysApart(w, p, s.betweenBalls(w, p)) && !s.turnsApart(w, p) {
 				near[s.nearN[w]] = nearPair{int32(i), true}
 				s.nearN[w]++
 				found = true
@@ -75,7 +75,7 @@ func (s *Simulation) missed(w int) (found bool) {
 		}
 		row := &rows[listed]
 		if row.points == 0 && !near[listed].meets && !(row.apart > motion) &&
-			!s.staysApart(w, p, vecOf(normals[3*listed:])) {
+			!s.staysApart(w, p, vecOf(normals[3*listed:])) && !s.turnsApart(w, p) {
 			near[listed].meets, found = true, true
 		}
 		listed++
@@ -102,6 +102,9 @@ func (s *Simulation) unproved(w int, list []suspect) []suspect {
 		closing := s.o.TimeStep * dotVec(n, r3.Sub(b.next.velocity, a.next.velocity))
 		reach := reachOf(a.next.angle, p.armA) + reachOf(b.next.angle, p.armB)
 		if min(closing, 0)-reach >= -depth-lower {
+			continue
+		}
+		if s.turnsApart(w, p) {
 			continue
 		}
 		q := s.pathsOf(w, p)
@@ -142,6 +145,25 @@ func (s *Simulation) listOpen() bool {
 		}
 	}
 	return len(s.contacts.only) > 0
+}
+
+// turnsApart reports whether balls around the centers of mass, which hold the parts at any rotation, prove them apart
+// throughout the step.
+func (s *Simulation) turnsApart(w int, p *partPair) bool {
+	a, b := s.bodiesOf(w, p)
+	shift, between := r3.Scale(s.o.TimeStep, r3.Sub(b.next.velocity, a.next.velocity)), r3.Sub(b.center, a.center)
+	rounding := 1e-12 * (taxicab(a.center) + taxicab(b.center) + p.size)
+	switch {
+	case s.features[p.shapeA].form == formPlane:
+		n, point := a.matrix.MulVec(p.normalA), r3.Add(a.pose.Position, a.matrix.MulVec(p.centerA))
+		gap := dotVec(n, r3.Sub(b.center, point)) - s.features[p.shapeA].radius - p.ballB
+		return a.next.angle == 0 && gap+min(dotVec(n, shift), 0) > rounding
+	case s.features[p.shapeB].form == formPlane:
+		n, point := b.matrix.MulVec(p.normalB), r3.Add(b.pose.Position, b.matrix.MulVec(p.centerB))
+		gap := dotVec(n, r3.Sub(a.center, point)) - s.features[p.shapeB].radius - p.ballA
+		return b.next.angle == 0 && gap-max(dotVec(n, shift), 0) > rounding
+	}
+	return length(between)-length(shift)-p.ballA-p.ballB > rounding
 }
 
 // betweenBalls is the direction from A to B between the centers of the balls around two parts.

@@ -133,6 +133,7 @@ type partPair struct {
 	depth        float64 // that a step may leave, see [leastWidth]
 	slop         float64 // penetration that is left alone
 	armA, armB   float64 // of the farthest points about the center of mass; of balls, of their centers
+	ballA, ballB float64 // radii of the balls around the centers of mass that hold the parts
 	inA, inB     bool    // the frame of the part is that of the body
 
 	// In the frames of the bodies: centers of the balls around the parts, of half-spaces a point of the plane, and
@@ -166,6 +167,8 @@ func (s *Scene) partPairs() []partPair {
 					last.centerB, last.normalB = ballOf(lib.Shape(q.Shape), q.Pose)
 					last.armA = armOf(lib.Shape(p.Shape), r3.Sub(last.centerA, s.center(int(a))))
 					last.armB = armOf(lib.Shape(q.Shape), r3.Sub(last.centerB, s.center(int(b))))
+					last.ballA = length(r3.Sub(last.centerA, s.center(int(a)))) + lib.Shape(p.Shape).BoundingRadius()
+					last.ballB = length(r3.Sub(last.centerB, s.center(int(b)))) + lib.Shape(q.Shape).BoundingRadius()
 					last.depth = depthOfWidth * leastWidth(lib, p.Shape, q.Shape)
 					last.slop = min(slopOfSize*last.size, last.depth/4)
 				}

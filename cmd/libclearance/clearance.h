@@ -629,10 +629,10 @@ int32_t clearance_simulation_open(clearance_bodies bodies, clearance_array *arra
 // clearance_simulation_run makes step_count steps under the forces and torques force [W,M,6], if they are given, and
 // records R of them, one of each every: those that are given of pose [R,W,M,7], velocity and spin [R,W,M,3], energy and
 // residual [R,W], contacts, solves and parts [R,W] int32 and status [R,W] uint8 (0: not stepped, 1: advanced, 2:
-// accepted, 3: a pair is undecided, 4: too many contacts, 5: the contact problem is undecided, 6: invalid, 7: advanced
-// in parts, 8: a pair may pass through another). *made is the number of steps made
-// so far, and written until the job has ended. The counts of the report are world-steps: advanced, 0, 0, undecided,
-// invalid. Otherwise it is clearance_submit.
+// accepted, 3: a pair is undecided, 4: too many contacts, 5: the contact problem is undecided, 6: invalid, 7: a body
+// turns too fast, 8: advanced in parts, 9: a pair may pass through another). *made is the number of steps made so far,
+// and written until the job has ended. The counts of the report are world-steps: advanced, 0, 0, undecided, invalid.
+// Otherwise it is clearance_submit.
 int32_t clearance_simulation_run(clearance_simulation simulation, clearance_array *arrays, int64_t count, int64_t *made,
                                  int64_t wait_ms, clearance_job *job, clearance_report *report, clearance_error *error);
 
