@@ -16,10 +16,29 @@ type Physics struct {
 	// Friction is a coefficient; Restitution lies in [0, 1].
 	Friction    *float64 `json:"friction,omitempty"`
 	Restitution *float64 `json:"restitution,omitempty"`
+	// Parts has the surface of each part, or is nil. What a part does not state is that of the body.
+	Parts []PartPhysics `json:"parts,omitempty"`
+}
+
+// PartPhysics are what a part of a body states of its surface.
+type PartPhysics struct {
+	Friction    *float64 `json:"friction,omitempty"`
+	Restitution *float64 `json:"restitution,omitempty"`
+}
+
+// PairPhysics are what a library file states of the contacts of two bodies of its table, or of one part of either;
+// a part of -1 stands for all of them.
+type PairPhysics struct {
+	A           int32    `json:"a"`
+	PartA       int32    `json:"part_a"`
+	B           int32    `json:"b"`
+	PartB       int32    `json:"part_b"`
+	Friction    *float64 `json:"friction,omitempty"`
+	Restitution *float64 `json:"restitution,omitempty"`
 }
 
 // Stated reports whether anything is stated.
 func (p *Physics) Stated() bool {
 	return p.Fixed || p.Mass != nil || p.Density != nil || p.Inertia != nil || p.Center != nil || p.Friction != nil ||
-		p.Restitution != nil
+		p.Restitution != nil || p.Parts != nil
 }

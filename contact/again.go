@@ -234,7 +234,8 @@ func (s *Simulation) addEntries(w int) {
 		p, i := &s.pairs[e.pair], int(problem.Count[w])
 		a, b := s.bodiesOf(w, p)
 		t1, t2 := Tangents(e.normal)
-		c := w*s.o.Contacts + i
+		c := w*s.capacity + i
+		s.gap[c] = math.NaN()
 		problem.BodyA[c], problem.BodyB[c], problem.Friction[c] = p.a, p.b, p.friction
 		*(*[9]float64)(problem.Frame[9*c:]) = [9]float64{t1.X, t1.Y, t1.Z, t2.X, t2.Y, t2.Z, e.normal.X, e.normal.Y,
 			e.normal.Z}

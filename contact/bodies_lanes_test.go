@@ -128,7 +128,7 @@ func compareKernels(t *testing.T, s *Simulation, variant string, force []float64
 		if s.open[w] {
 			s.state.Status[w] = Advanced
 		}
-		clear(s.impulse[3*s.contactsOf(w, 1-s.side[w]):][:3*s.o.Contacts])
+		clear(s.impulse[3*s.contactsOf(w, 1-s.side[w]):][:3*s.capacity])
 	}
 	s.variant = variant
 	clear(s.problem.Frame)
@@ -169,7 +169,7 @@ type contactColumns struct {
 // compare holds the columns of the worlds that are valid to those of Go.
 func compare(t *testing.T, what string, s *Simulation, got, want *kernelState) {
 	t.Helper()
-	bodies, per := len(s.scene.Body), 3*s.o.Contacts
+	bodies, per := len(s.scene.Body), 3*s.capacity
 	for w := range s.state.Worlds {
 		if s.state.Status[w] == StepInvalid {
 			continue

@@ -2,10 +2,7 @@ package contact
 
 // Steps in parts: of worlds in which the motion of a whole step is not proved, or its contact problem is not solved.
 
-import (
-	"context"
-	"math"
-)
+import "context"
 
 // mostHalvings is how often a step is halved at most: its least part is a 64th.
 const mostHalvings = 6
@@ -53,14 +50,20 @@ func (s *Simulation) newHalf() error {
 	if err != nil {
 		return err
 	}
-	half.halvings = s.halvings + 1
-	s.half = half
+	half.halvings, half.memory = s.halvings+1, s.memory
+	s.half, s.inHalves = half, make([]halves, s.state.Worlds)
 	return nil
 }
 
 // stepHalves makes both halves of the step of worlds.
 func (s *Simulation) stepHalves(ctx context.Context, worlds []int32) error {
 	half := s.half
+	if !half.makeRoom(s.capacity) {
+		for _, w := range worlds {
+			s.state.Status[w] = OutOfMemory
+		}
+		return nil
+	}
 	half.state.Worlds = len(worlds)
 	var force []float64
 	for k, w := range worlds {
@@ -80,7 +83,10 @@ func (s *Simulation) stepHalves(ctx context.Context, worlds []int32) error {
 		s.state.Solves[w] += half.state.Solves[k]
 		if half.idle[k] = !half.state.Status[k].Advances(); half.idle[k] {
 			s.state.Status[w] = half.state.Status[k]
+			continue
 		}
+		s.inHalves[w].clear(len(s.scene.Body))
+		s.inHalves[w].add(half, k)
 	}
 	if err := half.Step(ctx, force); err != nil {
 		return err
@@ -96,8 +102,11 @@ func (s *Simulation) stepHalves(ctx context.Context, worlds []int32) error {
 		switch v := half.state.Status[k]; {
 		case !v.Advances():
 			s.state.Status[w] = v
+		case !s.makeRoom(half.capacity):
+			s.state.Status[w] = OutOfMemory
 		default:
 			s.state.Status[w] = AdvancedInParts
+			s.inHalves[w].add(half, k)
 			s.give(int(w), half, k)
 		}
 	}
@@ -128,20 +137,24 @@ func (s *Simulation) give(w int, half *Simulation, k int) {
 	n := int(half.oldN[k])
 	s.copyContacts(s.contactsOf(w, 1-s.side[w]), half, half.contactsOf(k, half.side[k]), n)
 	s.state.Contacts[w] = half.state.Contacts[k]
-	p, q, contacts := &s.problem, &half.problem, s.o.Contacts
+	p, q := &s.problem, &half.problem
+	of := func(to, from []float64, per int) {
+		copy(to[per*w*s.capacity:], from[per*k*half.capacity:per*(k*half.capacity+n)])
+	}
 	p.Count[w] = int32(n)
 	copyRow(p.Inertia, w, q.Inertia, k, 6*bodies)
 	copyRow(p.Velocity, w, q.Velocity, k, 6*bodies)
-	copyRow(p.BodyA, w, q.BodyA, k, contacts)
-	copyRow(p.BodyB, w, q.BodyB, k, contacts)
-	copyRow(p.ArmA, w, q.ArmA, k, 3*contacts)
-	copyRow(p.ArmB, w, q.ArmB, k, 3*contacts)
-	copyRow(p.Frame, w, q.Frame, k, 9*contacts)
-	copyRow(p.Friction, w, q.Friction, k, contacts)
-	copyRow(p.Target, w, q.Target, k, contacts)
-	copyRow(p.Warm, w, q.Warm, k, 3*contacts)
+	copy(p.BodyA[w*s.capacity:], q.BodyA[k*half.capacity:k*half.capacity+n])
+	copy(p.BodyB[w*s.capacity:], q.BodyB[k*half.capacity:k*half.capacity+n])
+	of(p.ArmA, q.ArmA, 3)
+	of(p.ArmB, q.ArmB, 3)
+	of(p.Frame, q.Frame, 9)
+	of(p.Friction, q.Friction, 1)
+	of(p.Target, q.Target, 1)
+	of(p.Warm, q.Warm, 3)
 	out, in := &s.solution, &half.solution
-	copyRow(out.Impulse, w, in.Impulse, k, 3*contacts)
+	of(out.Impulse, in.Impulse, 3)
+	of(s.gap, half.gap, 1)
 	copyRow(out.Velocity, w, in.Velocity, k, 6*bodies)
 	out.Primal[w], out.Dual[w], out.Complementarity[w] = in.Primal[k], in.Dual[k], in.Complementarity[k]
 	out.Bound[w], out.Sweeps[w], out.Steps[w] = in.Bound[k], in.Sweeps[k], in.Steps[k]
@@ -159,4 +172,20 @@ func copyRow[T any](to []T, i int, from []T, k, width int) {
 	copy(to[width*i:width*(i+1)], from[width*k:width*(k+1)])
 }
 
-var _ = math.NaN
+// halves are the contacts of the halves of the step of a world, and the sums of their impulses.
+type halves struct {
+	contacts Contacts
+	impulse  []float64 // [B,6] linear and angular
+}
+
+func (h *halves) clear(bodies int) {
+	h.contacts.Clear()
+	resize(&h.impulse, 6*bodies)
+	clear(h.impulse)
+}
+
+// add adds those of a half.
+func (h *halves) add(half *Simulation, k int) {
+	half.appendWorld(k, &h.contacts)
+	half.addImpulses(k, h.impulse)
+}

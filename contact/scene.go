@@ -22,10 +22,15 @@ type Scene struct {
 	Inertia []float64
 	// Center [B,3] is the center of mass in the frame of the body, in metres. Nil: the origin.
 	Center []float64
-	// Friction [B] is a coefficient of each body; that of a contact is the geometric mean of both.
-	Friction []float64
-	// Restitution [B] is in [0, 1]; that of a contact is the larger of both. Nil: zero.
-	Restitution []float64
+	// Friction [B] is a coefficient of each body, and Restitution [B] lies in [0, 1]. A contact has the combination of
+	// those of both bodies by the rules below. Nil restitution: zero.
+	Friction, Restitution []float64
+	// PartFriction and PartRestitution are values of parts, in place of those of their bodies.
+	PartFriction, PartRestitution []PartValue
+	// PairFriction and PairRestitution are values of pairs, in place of the combination. The last entry that names a
+	// pair counts.
+	PairFriction, PairRestitution []PairValue
+	FrictionRule, RestitutionRule Rule
 	// SkipA and SkipB are pairs of bodies without contacts, in either order.
 	SkipA, SkipB []int32
 }
@@ -61,6 +66,11 @@ func (s *Scene) Check() error {
 			return &SceneError{b, column, reason}
 		}
 	}
+	for _, p := range s.properties() {
+		if err := p.check(s); err != nil {
+			return err
+		}
+	}
 	if len(s.SkipA) != len(s.SkipB) {
 		return fmt.Errorf("contact: scene: skip_a has %d values and skip_b %d", len(s.SkipA), len(s.SkipB))
 	}
@@ -93,14 +103,6 @@ func (s *Scene) bodyFault(b int) (column, reason string) {
 	if len(s.Center) > 0 && !finite(s.Center[3*b:3*b+3]...) {
 		return "center", fmt.Sprintf("%v is not finite", s.Center[3*b:3*b+3])
 	}
-	if mu := s.Friction[b]; !(mu >= 0) || !finite(mu) {
-		return "friction", fmt.Sprintf("%g; a friction coefficient is not negative", mu)
-	}
-	if len(s.Restitution) > 0 {
-		if e := s.Restitution[b]; !(e >= 0 && e <= 1) {
-			return "restitution", fmt.Sprintf("%g; it lies in [0, 1]", e)
-		}
-	}
 	return "", ""
 }
 
@@ -110,13 +112,6 @@ func (s *Scene) center(b int) r3.Vec {
 		return r3.Vec{}
 	}
 	return vecOf(s.Center[3*b:])
-}
-
-func (s *Scene) restitution(a, b int32) float64 {
-	if len(s.Restitution) == 0 {
-		return 0
-	}
-	return max(s.Restitution[a], s.Restitution[b])
 }
 
 func (s *Scene) movable(b int32) bool { return !math.IsInf(s.Mass[b], 1) }
@@ -149,19 +144,21 @@ func (s *Scene) partPairs() []partPair {
 		skip[[2]int32{min(a, s.SkipB[i]), max(a, s.SkipB[i])}] = true
 	}
 	lib := s.Bodies.Library()
+	stated := s.properties()
+	friction, restitution := stated[0].surfaces(), stated[1].surfaces()
 	var pairs []partPair
 	for b := range int32(len(s.Body)) {
 		for a := range b {
 			if skip[[2]int32{a, b}] || !s.movable(a) && !s.movable(b) {
 				continue
 			}
-			friction := math.Sqrt(s.Friction[a]) * math.Sqrt(s.Friction[b])
 			for i, p := range s.Bodies.Parts(s.Body[a]) {
 				for j, q := range s.Bodies.Parts(s.Body[b]) {
 					pairs = append(pairs, partPair{a: a, b: b, partA: int32(i), partB: int32(j), shapeA: p.Shape,
-						shapeB: q.Shape, size: lib.PairSize(p.Shape, q.Shape), friction: friction,
-						restitution: s.restitution(a, b), inA: p.Pose == geom.IdentityPose(),
-						inB: q.Pose == geom.IdentityPose()})
+						shapeB: q.Shape, size: lib.PairSize(p.Shape, q.Shape),
+						friction:    friction.pair(a, int32(i), b, int32(j)),
+						restitution: restitution.pair(a, int32(i), b, int32(j)),
+						inA:         p.Pose == geom.IdentityPose(), inB: q.Pose == geom.IdentityPose()})
 					last := &pairs[len(pairs)-1]
 					last.centerA, last.normalA = ballOf(lib.Shape(p.Shape), p.Pose)
 					last.centerB, last.normalB = ballOf(lib.Shape(q.Shape), q.Pose)

@@ -32,6 +32,9 @@ func NewScene(t *batch.Bodies, body []int32, physics []batch.Physics, defaults b
 		}
 		s.Friction[b] = first(p.Friction, defaults.Friction)
 		s.Restitution[b] = first(p.Restitution, defaults.Restitution)
+		if err := s.setParts(int32(b), p.Parts); err != nil {
+			return nil, err
+		}
 		if column, err := s.setMass(b, &p, &defaults); err != nil {
 			return nil, &SceneError{b, column, err.Error()}
 		}
@@ -46,6 +49,46 @@ func first(values ...*float64) float64 {
 		}
 	}
 	return 0
+}
+
+// setParts sets what the parts of a body state of their surfaces.
+func (s *Scene) setParts(b int32, parts []batch.PartPhysics) error {
+	if n := len(s.Bodies.Parts(s.Body[b])); parts != nil && len(parts) != n {
+		return &SceneError{int(b), "parts", fmt.Sprintf("physics of %d; the body has %d", len(parts), n)}
+	}
+	for i, p := range parts {
+		if p.Friction != nil {
+			s.PartFriction = append(s.PartFriction, PartValue{b, int32(i), *p.Friction})
+		}
+		if p.Restitution != nil {
+			s.PartRestitution = append(s.PartRestitution, PartValue{b, int32(i), *p.Restitution})
+		}
+	}
+	return nil
+}
+
+// SetPairs adds what a library file states of pairs of bodies of the table, for each of the bodies of the scene.
+func (s *Scene) SetPairs(pairs []batch.PairPhysics) error {
+	of := map[int32][]int32{}
+	for b, i := range s.Body {
+		of[i] = append(of[i], int32(b))
+	}
+	for _, p := range pairs {
+		for _, a := range of[p.A] {
+			for _, b := range of[p.B] {
+				if a == b || p.A == p.B && a > b && p.PartA == p.PartB {
+					continue
+				}
+				if p.Friction != nil {
+					s.PairFriction = append(s.PairFriction, PairValue{a, p.PartA, b, p.PartB, *p.Friction})
+				}
+				if p.Restitution != nil {
+					s.PairRestitution = append(s.PairRestitution, PairValue{a, p.PartA, b, p.PartB, *p.Restitution})
+				}
+			}
+		}
+	}
+	return s.Check()
 }
 
 // setMass sets mass, center of mass and inertia of body b.

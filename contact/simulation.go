@@ -39,7 +39,7 @@ type StepOptions struct {
 	RecoverySpeed float64
 	// BounceSpeed is the least speed of approach that is restituted, in m/s. Zero: 0.05.
 	BounceSpeed float64
-	// Contacts is the capacity of a world. Zero: 12 for each body.
+	// Contacts limits the contacts of a world: one that has more is not advanced. Zero: no limit but memory.
 	Contacts int
 	// Accept advances worlds whose solve is undecided with the best impulses found.
 	Accept bool
@@ -49,7 +49,7 @@ type StepOptions struct {
 // not depend on speeds.
 const slopOfSize = 1e-4
 
-func (o StepOptions) withDefaults(bodies int) (StepOptions, error) {
+func (o StepOptions) withDefaults() (StepOptions, error) {
 	set := func(x *float64, standard float64) {
 		if *x == 0 {
 			*x = standard
@@ -68,15 +68,12 @@ func (o StepOptions) withDefaults(bodies int) (StepOptions, error) {
 		return o, fmt.Errorf("contact: recovery speed %g, bounce speed %g m/s; they are not negative", o.RecoverySpeed,
 			o.BounceSpeed)
 	case o.Contacts < 0:
-		return o, fmt.Errorf("contact: a capacity of %d contacts; it is not negative", o.Contacts)
+		return o, fmt.Errorf("contact: a limit of %d contacts; it is not negative", o.Contacts)
 	}
 	set(&o.Correction, 0.1)
 	o.Correction = max(o.Correction, 0)
 	set(&o.RecoverySpeed, 1)
 	set(&o.BounceSpeed, 0.05)
-	if o.Contacts == 0 {
-		o.Contacts = 12 * bodies
-	}
 	solve, err := o.Solve.withDefaults()
 	o.Solve.Tolerance, o.Solve.Workers, o.Solve.SIMD = solve.Tolerance, solve.Workers, solve.SIMD
 	return o, err
@@ -92,12 +89,13 @@ const (
 	Advanced                   // pairs and contacts are decided
 	Accepted                   // the solve was undecided, and the best impulses were taken
 	PairUndecided              // a pair that may have contacts has no answer
-	TooManyContacts            // more than the capacity
+	TooManyContacts            // more than StepOptions.Contacts
 	SolveUndecided             // the contact problem was not solved to the tolerance, or fails the audit of its energy
 	StepInvalid                // the state or the forces are invalid
 	TooFast                    // a body turns by more than 512 rad in the step, or one of equal moments by 2²⁰
 	AdvancedInParts            // as Advanced, by a half of the time step and less, see State.Parts
 	MotionUndecided            // a pair may pass through another by the motion of the step, and of its least parts
+	OutOfMemory                // its contacts would take more memory than there is
 )
 
 // StepStatuses are the names of all statuses, by their codes.
@@ -107,7 +105,7 @@ func StepStatuses() []string { return slices.Clone(stepStatusNames[:]) }
 func (s StepStatus) Advances() bool { return s == Advanced || s == Accepted || s == AdvancedInParts }
 
 var stepStatusNames = [...]string{"not_stepped", "advanced", "accepted", "pair_undecided", "too_many_contacts",
-	"solve_undecided", "invalid", "too_fast", "advanced_in_parts", "motion_undecided"}
+	"solve_undecided", "invalid", "too_fast", "advanced_in_parts", "motion_undecided", "out_of_memory"}
 
 func (s StepStatus) String() string {
 	if int(s) < len(stepStatusNames) {
@@ -130,7 +128,7 @@ type State struct {
 	Status []StepStatus // [W] of the last step
 
 	// Of the last step:
-	Contacts []int32 // [W] number of contacts found, of TooManyContacts as well; of the last part
+	Contacts []int32 // [W] number of contacts found, of TooManyContacts and OutOfMemory as well; of the last part
 	// Solves [W] is the number of contact problems that were solved, which is more than 1 where pairs would have met
 	// without a contact, or points would have entered that had none. Parts [W] is in how many parts the step was made.
 	Solves, Parts []int32
@@ -181,6 +179,13 @@ type Simulation struct {
 	at      []float64   // [W,2,C,3] positions
 	impulse []float64   // [W,2,C,3] in world axes
 	oldN    []int32     // [W] contacts of the last solve
+	gap     []float64   // [W,C] of the contacts of the problem
+
+	capacity int                       // C
+	memory   func(bytes float64) error // nil if there is so much
+	still    int                       // steps in a row in which no world has advanced
+	fresh    []bool                    // [W] worlds whose state was set after the last step
+	inHalves []halves                  // [W] of the last step in parts
 
 	variant  string // of the kernels of package lanes, or Off
 	kernel   lanes.Scene
@@ -253,11 +258,17 @@ func NewSimulation(scene *Scene, state *State, solver PairSolver, o StepOptions)
 	if solver == nil {
 		return nil, errors.New("contact: no solver of pairs; give a back end")
 	}
-	o, err := o.withDefaults(len(scene.Body))
+	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	s := &Simulation{scene: scene, pairs: scene.partPairs(), solver: solver, o: o, gravity: r3.Norm(o.Gravity)}
+	s := &Simulation{scene: scene, pairs: scene.partPairs(), solver: solver, o: o, gravity: r3.Norm(o.Gravity),
+		memory: checkMemory}
+	for i := range s.pairs { // a product may overflow
+		if p := &s.pairs[i]; math.IsInf(p.friction, 1) {
+			return nil, fmt.Errorf("contact: scene: bodies %d and %d: friction: %g; it is finite", p.a, p.b, p.friction)
+		}
+	}
 	s.inverse, s.arm = make([]sym3, len(scene.Body)), make([]float64, len(scene.Body))
 	for b := range s.inverse {
 		bounds := scene.Bodies.Bounds(scene.Body[b])
@@ -311,8 +322,13 @@ func (s *Simulation) start(from *State) error {
 	st.Contacts, st.Energy = make([]int32, w), make([]float64, w)
 	st.Solves, st.Parts = make([]int32, w), make([]int32, w)
 	s.entries, s.again, s.idle = make([][]entry, w), make([]int, w), make([]bool, w)
+	s.fresh = make([]bool, w)
 
 	c := s.o.Contacts
+	if c == 0 {
+		c = contactsPerBody * b
+	}
+	s.capacity = c
 	s.problem.Target, s.problem.Warm = []float64{}, []float64{}
 	s.problem.Resize(w, b, c)
 	for k := range s.problem.Mass {
@@ -323,7 +339,7 @@ func (s *Simulation) start(from *State) error {
 	s.pace = make([]float64, w*b)
 	s.open, s.spare, s.contacts.only = make([]bool, w), make([]float64, w), make([]int32, 0, w)
 	s.side, s.oldN, s.ids = make([]uint8, w), make([]int32, w), make([]contactID, 2*w*c)
-	s.at, s.impulse = make([]float64, 6*w*c), make([]float64, 6*w*c)
+	s.at, s.impulse, s.gap = make([]float64, 6*w*c), make([]float64, 6*w*c), make([]float64, w*c)
 	s.allowed, s.change = make([]float64, w), make([]float64, w)
 	options := batch.Options{Precision: batch.Double, Columns: manifoldColumns}
 	s.results = batch.NewResults(0, &options)
@@ -343,7 +359,7 @@ func (s *Simulation) startKernels() {
 	if s.variant = o.Solve.SIMD; bodies == 0 {
 		s.variant = Off
 	}
-	s.kernel = lanes.Scene{Bodies: int32(bodies), Contacts: int32(o.Contacts), TimeStep: o.TimeStep,
+	s.kernel = lanes.Scene{Bodies: int32(bodies), TimeStep: o.TimeStep,
 		MostLength: batch.MaxLength, Tolerance: o.Solve.Tolerance, Gravity: array(o.Gravity)}
 	if o.Solve.Model == CCP {
 		s.kernel.Convex = 1
@@ -351,12 +367,11 @@ func (s *Simulation) startKernels() {
 	p := &s.problem
 	s.columns = lanes.Columns{Fixed: make([]lanes.Fixed, bodies), Pose: s.state.Pose, Velocity: s.state.Velocity,
 		Momentum: s.state.Momentum, State: unsafe.Pointer(unsafe.SliceData(s.bodies)), Inertia: p.Inertia,
-		Free: p.Velocity, Count: p.Count, BodyA: p.BodyA, BodyB: p.BodyB, ArmA: p.ArmA, ArmB: p.ArmB, Frame: p.Frame,
-		Friction: p.Friction, Target: p.Target, Sides: s.side, WorldImpulse: s.impulse, Energy: s.state.Energy,
-		Allowed: s.allowed, Change: s.change}
-	s.rules = lanes.Rules{Bodies: int32(bodies), Contacts: int32(o.Contacts), TimeStep: o.TimeStep, Correction: o.Correction, RecoverySpeed: o.RecoverySpeed, BounceSpeed: o.BounceSpeed}
-	s.assembly = lanes.Assembly{Pairs: make([]lanes.Pair, len(s.pairs)), First: s.first, Old: s.oldN,
-		IDs: unsafe.Pointer(unsafe.SliceData(s.ids)), Position: s.at, Warm: p.Warm}
+		Free: p.Velocity, Count: p.Count, Sides: s.side, Energy: s.state.Energy, Allowed: s.allowed, Change: s.change}
+	s.rules = lanes.Rules{Bodies: int32(bodies), TimeStep: o.TimeStep, Correction: o.Correction,
+		RecoverySpeed: o.RecoverySpeed, BounceSpeed: o.BounceSpeed}
+	s.assembly = lanes.Assembly{Pairs: make([]lanes.Pair, len(s.pairs)), First: s.first, Old: s.oldN}
+	s.setContactColumns()
 	for i := range s.pairs {
 		q := &s.pairs[i]
 		s.assembly.Pairs[i] = lanes.Pair{A: q.a, B: q.b, Friction: q.friction, Restitution: q.restitution, Size: q.size,
@@ -381,7 +396,7 @@ var (
 )
 
 // contactsOf is the first contact of a side of a world.
-func (s *Simulation) contactsOf(w int, side uint8) int { return (2*w + int(side)) * s.o.Contacts }
+func (s *Simulation) contactsOf(w int, side uint8) int { return (2*w + int(side)) * s.capacity }
 
 // State returns the state, which is valid until the next step and must not be changed.
 func (s *Simulation) State() *State { return &s.state }
@@ -406,19 +421,6 @@ func (s *Simulation) Spin(world, body int) r3.Vec {
 
 func quaternion(q []float64) quat.Number {
 	return quat.Number{Real: q[0], Imag: q[1], Jmag: q[2], Kmag: q[3]}
-}
-
-// Run makes steps and calls after, if it is not nil, after each of them, until it returns false.
-func (s *Simulation) Run(ctx context.Context, steps int, force []float64, after func(step int) bool) error {
-	for i := range steps {
-		if err := s.Step(ctx, force); err != nil {
-			return err
-		}
-		if after != nil && !after(i) {
-			break
-		}
-	}
-	return nil
 }
 
 // parallel calls f for the worlds of the block, some at a time, on all workers. Worlds are independent of each other.

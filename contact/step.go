@@ -45,7 +45,11 @@ func (s *Simulation) Step(ctx context.Context, force []float64) (err error) {
 		}
 	}
 	s.lo, s.hi = 0, st.Worlds
-	return s.parallel(context.Background(), s.passFinish) // all worlds or none
+	if err := s.parallel(context.Background(), s.passFinish); err != nil { // all worlds or none
+		return err
+	}
+	s.countStill()
+	return nil
 }
 
 // stepBlock is the number of worlds of each worker that a step takes through its passes before the next ones, so that a
@@ -69,6 +73,7 @@ func (s *Simulation) solve(ctx context.Context) error {
 	if err := s.parallel(ctx, s.passAssemble); err != nil {
 		return err
 	}
+	s.admit()
 	if err := s.contacts.Solve(ctx, &s.problem, s.o.Solve, &s.solution); err != nil {
 		return err
 	}
@@ -85,7 +90,7 @@ func (s *Simulation) prepare(worker *stepWorker, lo, hi int) {
 	for w := lo; w < hi; w++ {
 		s.state.Status[w], s.state.Contacts[w], s.state.Energy[w] = Advanced, 0, math.NaN()
 		s.state.Solves[w], s.state.Parts[w] = 0, 1
-		s.again[w], s.entries[w] = 0, s.entries[w][:0]
+		s.again[w], s.entries[w], s.fresh[w] = 0, s.entries[w][:0], false
 		if s.idle[w] {
 			s.state.Status[w] = NotStepped
 			continue
@@ -350,12 +355,21 @@ func (s *Simulation) assemble(worker *stepWorker, lo, hi int) {
 			worker.list = append(worker.list, int32(w))
 		}
 	}
+	s.addContacts(worker.list)
+}
+
+// addContacts adds the contact points of worlds, for which there is room, to their problems.
+func (s *Simulation) addContacts(list []int32) {
 	if s.variant != Off {
-		lanes.Assemble(s.variant, &s.rules, &s.columns, &s.assembly, worker.list)
+		lanes.Assemble(s.variant, &s.rules, &s.columns, &s.assembly, list)
 	}
-	for _, w := range worker.list {
-		for i := s.first[w]; s.variant == Off && i < s.first[w+1]; i++ {
-			s.addRow(int(w), int(i))
+	for _, w := range list {
+		to := s.gap[int(w)*s.capacity:]
+		for i := int(s.first[w]); i < int(s.first[w+1]); i++ {
+			if s.variant == Off {
+				s.addRow(int(w), i)
+			}
+			to = to[copy(to, s.points.Gap[MaxPoints*i:][:s.rows[i].points]):]
 		}
 		s.addEntries(int(w))
 	}
@@ -401,7 +415,7 @@ func (s *Simulation) countContacts(w int) bool {
 	}
 	n += int32(len(s.entries[w]))
 	s.state.Contacts[w] = n
-	if int(n) > s.o.Contacts {
+	if int(n) > s.capacity {
 		s.state.Status[w] = TooManyContacts
 		return false
 	}
@@ -415,7 +429,7 @@ func (s *Simulation) addRow(w, i int) {
 	a, b := s.bodiesOf(w, p)
 	n := vecOf(s.results.Normal().F64[3*i:])
 	t1, t2 := Tangents(n)
-	first, count := w*s.o.Contacts, int(problem.Count[w])
+	first, count := w*s.capacity, int(problem.Count[w])
 	mine, old := s.contactsOf(w, 1-s.side[w]), s.contactsOf(w, s.side[w])
 	problem.Count[w] += row.points
 	for k := range int(row.points) {

@@ -1,11 +1,15 @@
 package contact
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
-// Warm is what a simulation keeps of the contacts of the last step of each world, to start the next solve from. With
-// the state it is all that the next step depends on: a simulation that is given both goes on with the same bits.
-// C is the capacity of a world.
+// Warm is what a simulation keeps of the contacts of the last solve of each world, to start the next solve from. With
+// the state it is all that the next step depends on: a simulation that is given both goes on with the same bits. C is
+// Contacts, the largest of Count; rows from Count on are zero.
 type Warm struct {
+	Contacts int
 	Count    []int32   // [W]
 	Pair     []int32   // [W,C] pairs of parts, by the order of the simulation
 	ID       []uint64  // [W,C] of the points
@@ -15,13 +19,17 @@ type Warm struct {
 
 // Warm returns a copy.
 func (s *Simulation) Warm() *Warm {
-	n := len(s.ids) / 2
-	m := &Warm{Count: append([]int32{}, s.oldN...), Pair: make([]int32, n), ID: make([]uint64, n),
-		Position: make([]float64, 3*n), Impulse: make([]float64, 3*n)}
+	m := &Warm{Count: append([]int32{}, s.oldN...)}
+	for _, n := range m.Count {
+		m.Contacts = max(m.Contacts, int(n))
+	}
+	n := len(m.Count) * m.Contacts
+	m.Pair, m.ID = make([]int32, n), make([]uint64, n)
+	m.Position, m.Impulse = make([]float64, 3*n), make([]float64, 3*n)
 	for w, count := range s.oldN {
 		old := s.contactsOf(w, s.side[w])
 		for i := range int(count) {
-			c := w*s.o.Contacts + i
+			c := w*m.Contacts + i
 			m.Pair[c], m.ID[c] = s.ids[old+i].pair, s.ids[old+i].id
 			copy(m.Position[3*c:3*c+3], s.at[3*(old+i):])
 			copy(m.Impulse[3*c:3*c+3], s.impulse[3*(old+i):])
@@ -31,33 +39,110 @@ func (s *Simulation) Warm() *Warm {
 }
 
 // Resume sets what [Simulation.Warm] returned of a simulation of the same scene, worlds and options. With the state of
-// that simulation, given to [NewSimulation], the next steps have the same bits.
+// that simulation, given to [NewSimulation] or [Simulation.Restore], the next steps have the same bits.
 func (s *Simulation) Resume(m *Warm) error {
-	n := len(s.ids) / 2
-	if len(m.Count) != len(s.oldN) || len(m.Pair) != n || len(m.ID) != n || len(m.Position) != 3*n ||
+	c := m.Contacts
+	n := len(s.oldN) * c
+	if c < 0 || len(m.Count) != len(s.oldN) || len(m.Pair) != n || len(m.ID) != n || len(m.Position) != 3*n ||
 		len(m.Impulse) != 3*n {
-		return fmt.Errorf("contact: contacts to resume from are not those of %d worlds of %d contacts", len(s.oldN),
-			s.o.Contacts)
+		return fmt.Errorf("contact: contacts to resume from are not those of %d worlds of %d contacts", len(s.oldN), c)
 	}
 	for w, count := range m.Count {
-		if count < 0 || int(count) > s.o.Contacts {
+		if count < 0 || int(count) > c || s.o.Contacts > 0 && int(count) > s.o.Contacts {
 			return fmt.Errorf("contact: world %d: %d contacts to resume from; there is room for %d", w, count,
-				s.o.Contacts)
+				s.capacity)
 		}
-		for c := w * s.o.Contacts; c < w*s.o.Contacts+int(count); c++ {
-			if !finite(m.Position[3*c:3*c+3]...) || !finite(m.Impulse[3*c:3*c+3]...) {
+		for i := w * c; i < w*c+int(count); i++ {
+			if m.Pair[i] < 0 || int(m.Pair[i]) >= len(s.pairs) {
+				return fmt.Errorf("contact: world %d: a contact of pair %d to resume from; there are %d pairs", w,
+					m.Pair[i], len(s.pairs))
+			}
+			if !finite(m.Position[3*i:3*i+3]...) || !finite(m.Impulse[3*i:3*i+3]...) {
 				return fmt.Errorf("contact: world %d: a contact to resume from is not finite", w)
 			}
 		}
 	}
+	if !s.makeRoom(c) {
+		return checkMemory(float64(len(s.oldN)) * float64(c) * float64(contactBytes))
+	}
 	copy(s.oldN, m.Count)
-	for w := range m.Count {
-		old, first := s.contactsOf(w, s.side[w]), w*s.o.Contacts
-		for i := range s.o.Contacts {
+	for w, count := range m.Count {
+		old, first := s.contactsOf(w, s.side[w]), w*c
+		for i := range int(count) {
 			s.ids[old+i] = contactID{m.Pair[first+i], m.ID[first+i]}
 		}
-		copy(s.at[3*old:3*(old+s.o.Contacts)], m.Position[3*first:])
-		copy(s.impulse[3*old:3*(old+s.o.Contacts)], m.Impulse[3*first:])
+		copy(s.at[3*old:3*(old+int(count))], m.Position[3*first:])
+		copy(s.impulse[3*old:3*(old+int(count))], m.Impulse[3*first:])
 	}
+	return nil
+}
+
+// Restore sets the state of all worlds, with their statuses, and what the next solves start from. After it steps have
+// the same bits as those of the simulation whose state and [Simulation.Warm] these are. There are no contacts of a last
+// step until the next one. A state that is refused changes nothing.
+func (s *Simulation) Restore(from *State, warm *Warm) error {
+	st, b := &s.state, len(s.scene.Body)
+	n := st.Worlds * b
+	if from.Worlds != st.Worlds || len(from.Pose) != 7*n || len(from.Velocity) != 3*n || len(from.Momentum) != 3*n ||
+		len(from.Steps) != st.Worlds || len(from.Status) != st.Worlds || len(from.Contacts) != st.Worlds ||
+		len(from.Energy) != st.Worlds || len(from.Solves) != st.Worlds || len(from.Parts) != st.Worlds {
+		return fmt.Errorf("contact: the state to restore is not that of %d worlds of %d bodies", st.Worlds, b)
+	}
+	for w, status := range from.Status {
+		if int(status) >= len(stepStatusNames) {
+			return fmt.Errorf("contact: state: world %d: status %d; statuses are below %d", w, status,
+				len(stepStatusNames))
+		}
+	}
+	if err := s.Resume(warm); err != nil {
+		return err
+	}
+	copy(st.Pose, from.Pose)
+	copy(st.Velocity, from.Velocity)
+	copy(st.Momentum, from.Momentum)
+	copy(st.Steps, from.Steps)
+	copy(st.Status, from.Status)
+	copy(st.Contacts, from.Contacts)
+	copy(st.Energy, from.Energy)
+	copy(st.Solves, from.Solves)
+	copy(st.Parts, from.Parts)
+	for w := range s.fresh {
+		s.fresh[w] = true
+	}
+	s.still = 0
+	return nil
+}
+
+// Reset puts some worlds into a first state: the columns Pose, Velocity and Momentum of from are those of the worlds
+// listed, in this order. Nil columns but Pose are zero. The other worlds are as they were.
+func (s *Simulation) Reset(worlds []int32, from *State) error {
+	st, b := &s.state, len(s.scene.Body)
+	n := len(worlds) * b
+	if len(from.Pose) != 7*n || from.Velocity != nil && len(from.Velocity) != 3*n ||
+		from.Momentum != nil && len(from.Momentum) != 3*n {
+		return fmt.Errorf("contact: the state to reset to is not that of %d worlds of %d bodies", len(worlds), b)
+	}
+	for _, w := range worlds {
+		if w < 0 || int(w) >= st.Worlds {
+			return fmt.Errorf("contact: world %d to reset; worlds are 0 to %d", w, st.Worlds-1)
+		}
+	}
+	set := func(to, from []float64, w, i, per int) {
+		if to = to[per*b*w : per*b*(w+1)]; from == nil {
+			clear(to)
+		} else {
+			copy(to, from[per*b*i:])
+		}
+	}
+	for i, world := range worlds {
+		w := int(world)
+		set(st.Pose, from.Pose, w, i, 7)
+		set(st.Velocity, from.Velocity, w, i, 3)
+		set(st.Momentum, from.Momentum, w, i, 3)
+		st.Steps[w], st.Status[w], st.Contacts[w], st.Energy[w] = 0, NotStepped, 0, math.NaN()
+		st.Solves[w], st.Parts[w] = 0, 0
+		s.oldN[w], s.fresh[w] = 0, true
+	}
+	s.still = 0
 	return nil
 }

@@ -1,0 +1,176 @@
+package contact
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"clearance/batch"
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// rowOfBoxes is a body of n boxes in a row on a half-space, which has four contacts each.
+func rowOfBoxes(t testing.TB, n int) (*Scene, geom.Pose) {
+	t.Helper()
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Halfspace{}, geom.Box{HalfExtents: cube}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := batch.Body{}
+	for i := range n {
+		row.Parts = append(row.Parts, batch.Part{Shape: 1, Pose: geom.Translate(0.25*float64(i), 0, 0)})
+	}
+	bodies, err := batch.NewBodies(lib, []batch.Body{{Parts: []batch.Part{{Pose: geom.IdentityPose()}}}, row})
+	if err != nil {
+		t.Fatal(err)
+	}
+	density, friction := 1000.0, 0.5
+	scene, err := NewScene(bodies, []int32{0, 1}, nil, batch.Physics{Density: &density, Friction: &friction})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scene, geom.Translate(0, 0, 0.1)
+}
+
+// packed are k³ cubes side by side on a half-space.
+func packed(t testing.TB, k int) (*Scene, *State) {
+	var shapes []geom.Shape
+	var half []r3.Vec
+	poses := []geom.Pose{geom.IdentityPose()}
+	for i := range k * k * k {
+		shapes, half = append(shapes, geom.Box{HalfExtents: cube}), append(half, cube)
+		poses = append(poses, geom.Translate(0.2*float64(i%k), 0.2*float64(i/k%k), 0.1+0.2*float64(i/k/k)))
+	}
+	return testScene(t, shapes, half, 1, 0.5, 0), stateOf(1, poses)
+}
+
+// TestCapacityGrows: bodies of many parts and packed cubes, which have more contacts than the capacity at the
+// beginning, move by default. A limit of the caller is one.
+func TestCapacityGrows(t *testing.T) {
+	for _, parts := range []int{7, 9} {
+		scene, pose := rowOfBoxes(t, parts)
+		state := stateOf(1, []geom.Pose{geom.IdentityPose(), pose})
+		state.Velocity[3] = 1
+		o := StepOptions{TimeStep: 5e-3, Gravity: down}
+		s := simulation(t, scene, state, o)
+		run(t, s, 5, nil)
+		if n := s.State().Contacts[0]; n != int32(4*parts) {
+			t.Errorf("%d parts: %d contacts", parts, n)
+		}
+		if got, want := s.State().Velocity[3], 1-0.5*9.81*5e-3*5; math.Abs(got-want) > 1e-5 {
+			t.Errorf("%d parts: %g m/s, want %g", parts, got, want)
+		}
+		o.Contacts = 24
+		if s = simulation(t, scene, state, o); s.Step(t.Context(), nil) != nil ||
+			s.State().Status[0] != TooManyContacts {
+			t.Errorf("%d parts: %v under a limit of 24", parts, s.State().Status[0])
+		}
+	}
+	scene, state := packed(t, 3)
+	s := simulation(t, scene, state, StepOptions{TimeStep: 5e-3, Gravity: down})
+	start := s.capacity
+	if err := s.Step(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.State(); got.Status[0] != Advanced || int(got.Contacts[0]) <= start {
+		t.Errorf("packed cubes: %v with %d contacts", got.Status[0], got.Contacts[0])
+	}
+}
+
+// TestCapacityBits: a world that needs more room does not change the bits of the others, whose contacts and impulses
+// move, and steps allocate nothing once there is room.
+func TestCapacityBits(t *testing.T) {
+	scene, pose := rowOfBoxes(t, 7)
+	const worlds = stepBlock + 10
+	poses := make([]geom.Pose, 0, 2*worlds)
+	for w := range worlds { // one in nine lies; of the others one box rolls over its edge, in free fall for a while
+		p := pose
+		if p.Position.Z += 0.002 * float64(w%9); w%9 > 0 {
+			p.Rotation.Imag = 0.3
+		}
+		poses = append(poses, geom.IdentityPose(), p)
+	}
+	state := stateOf(worlds, poses)
+	for _, variant := range []string{"", Off} {
+		o := StepOptions{TimeStep: 5e-3, Gravity: down, Solve: Options{Workers: 1, SIMD: variant}}
+		grown := simulation(t, scene, state, o)
+		o.Contacts = 100
+		want := simulation(t, scene, state, o)
+		for range 12 {
+			for _, s := range []*Simulation{grown, want} {
+				if err := s.Step(t.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if grown.capacity < 28 || grown.capacity > 60 {
+			t.Fatalf("capacity %d", grown.capacity)
+		}
+		a, b := grown.State(), want.State()
+		if !slices.Equal(a.Status, b.Status) || !slices.Equal(a.Pose, b.Pose) || !slices.Equal(a.Momentum, b.Momentum) {
+			t.Errorf("%q: other bits than with room from the beginning", variant)
+		}
+		var got, all Contacts
+		grown.AppendContacts(&got)
+		want.AppendContacts(&all)
+		if got.Len() == 0 || !slices.Equal(got.Impulse, all.Impulse) || !slices.Equal(got.Gap, all.Gap) ||
+			!slices.Equal(got.Normal, all.Normal) || !slices.Equal(got.ID, all.ID) {
+			t.Errorf("%q: other contacts than with room from the beginning", variant)
+		}
+		wantSolved, gotSolved := want.Solution(), grown.Solution()
+		for w := range worlds {
+			n := 3 * int(a.Contacts[w])
+			if !slices.Equal(gotSolved.Impulse[3*w*grown.capacity:][:n], wantSolved.Impulse[300*w:][:n]) {
+				t.Fatalf("%q: world %d has another solution", variant, w)
+			}
+		}
+	}
+	scene, state = packed(t, 2)
+	s := simulation(t, scene, state, StepOptions{TimeStep: 5e-3, Gravity: down, Solve: Options{Workers: 1}})
+	s.capacity = 1
+	s.setCapacity(1)
+	step := func() {
+		if err := s.Step(t.Context(), nil); err != nil || s.State().Status[0] != Advanced {
+			t.Fatal(err, s.State().Status[0])
+		}
+	}
+	step()
+	s.solver = steady{s.solver}
+	if n := testing.AllocsPerRun(5, step) - testing.AllocsPerRun(5, func() {
+		_ = s.solver.Run(t.Context(), &s.job, 0, len(s.rows), s.results)
+	}); n > 0 {
+		t.Errorf("a step allocates %g times besides its solver of pairs", n)
+	}
+}
+
+// steady is a solver of pairs as it is.
+type steady struct{ PairSolver }
+
+// TestOutOfMemory: a world whose contacts have no memory says so, and one that fits is advanced.
+func TestOutOfMemory(t *testing.T) {
+	scene, pose := rowOfBoxes(t, 9)
+	above := pose
+	above.Position.Z += 1
+	state := stateOf(2, []geom.Pose{geom.IdentityPose(), pose, geom.IdentityPose(), above})
+	s := simulation(t, scene, state, StepOptions{TimeStep: 5e-3, Gravity: down})
+	refused := errors.New("no memory")
+	s.memory = func(bytes float64) error {
+		if bytes > 2*35*float64(contactBytes) {
+			return refused
+		}
+		return nil
+	}
+	if err := s.Step(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	got := s.State()
+	if !slices.Equal(got.Status, []StepStatus{OutOfMemory, Advanced}) || got.Contacts[0] != 36 {
+		t.Errorf("statuses %v, %d contacts", got.Status, got.Contacts[0])
+	}
+	if got.Status[0].String() != "out_of_memory" {
+		t.Errorf("status %v", got.Status[0])
+	}
+}

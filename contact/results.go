@@ -1,0 +1,207 @@
+package contact
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Contacts are contacts of worlds in columns, world after world. The impulse acts on body b and its opposite on body a.
+type Contacts struct {
+	World        []int32
+	BodyA, BodyB []int32
+	PartA, PartB []int32
+	Position     []float64 // [N,3] metres, world axes, before the step
+	Normal       []float64 // [N,3] unit, from a to b
+	Impulse      []float64 // [N,3] N·s, world axes
+	// Gap [N] is an upper bound of the gap along the normal before the step, in metres; NaN at points that had none then
+	// and would have entered later in the step.
+	Gap []float64
+	ID  []uint64 // [N] of the points of their pair; it lasts as long as the features that meet
+}
+
+// Len is the number of contacts.
+func (c *Contacts) Len() int { return len(c.World) }
+
+// Clear removes all contacts and keeps the memory.
+func (c *Contacts) Clear() {
+	*c = Contacts{c.World[:0], c.BodyA[:0], c.BodyB[:0], c.PartA[:0], c.PartB[:0], c.Position[:0], c.Normal[:0],
+		c.Impulse[:0], c.Gap[:0], c.ID[:0]}
+}
+
+// CountContacts is the number of contacts that [Simulation.AppendContacts] appends.
+func (s *Simulation) CountContacts() (n int) {
+	for w := range s.state.Worlds {
+		n += s.solvedContacts(w)
+	}
+	return n
+}
+
+// solvedContacts is the number of contacts of the last step of a world: zero, if it was not advanced.
+func (s *Simulation) solvedContacts(w int) int {
+	switch {
+	case !s.state.Status[w].Advances() || s.fresh[w]:
+		return 0
+	case s.state.Status[w] == AdvancedInParts:
+		return s.inHalves[w].contacts.Len()
+	}
+	return int(s.problem.Count[w])
+}
+
+// AppendContacts appends the contacts of the last step of the worlds that it has advanced. Of a step in parts they are
+// those of all parts, one after another.
+func (s *Simulation) AppendContacts(to *Contacts) {
+	for w := range s.state.Worlds {
+		s.appendWorld(w, to)
+	}
+}
+
+func (s *Simulation) appendWorld(w int, to *Contacts) {
+	n := s.solvedContacts(w)
+	if n == 0 {
+		return
+	}
+	to.World = append(to.World, slices.Repeat([]int32{int32(w)}, n)...)
+	if s.state.Status[w] == AdvancedInParts {
+		c := &s.inHalves[w].contacts
+		to.BodyA, to.BodyB = append(to.BodyA, c.BodyA...), append(to.BodyB, c.BodyB...)
+		to.PartA, to.PartB = append(to.PartA, c.PartA...), append(to.PartB, c.PartB...)
+		to.Position, to.Normal = append(to.Position, c.Position...), append(to.Normal, c.Normal...)
+		to.Impulse, to.Gap = append(to.Impulse, c.Impulse...), append(to.Gap, c.Gap...)
+		to.ID = append(to.ID, c.ID...)
+		return
+	}
+	last, first := s.contactsOf(w, s.side[w]), w*s.capacity
+	for i := range n {
+		q, normal := &s.pairs[s.ids[last+i].pair], s.problem.Frame[9*(first+i)+6:]
+		to.ID = append(to.ID, s.ids[last+i].id)
+		to.BodyA, to.BodyB = append(to.BodyA, q.a), append(to.BodyB, q.b)
+		to.PartA, to.PartB = append(to.PartA, q.partA), append(to.PartB, q.partB)
+		to.Normal = append(to.Normal, normal[:3]...)
+	}
+	to.Position = append(to.Position, s.at[3*last:3*(last+n)]...)
+	to.Impulse = append(to.Impulse, s.impulse[3*last:3*(last+n)]...)
+	to.Gap = append(to.Gap, s.gap[first:first+n]...)
+}
+
+// ContactForces sets out [W,B,6] to the sum of the contact impulses of the last step over Δt on each body: the force in
+// N, and the torque about the center of mass before the step, or its part, in N·m, in world axes. It is zero in worlds
+// that were not advanced.
+func (s *Simulation) ContactForces(out []float64) error {
+	n := 6 * len(s.scene.Body)
+	if len(out) != n*s.state.Worlds {
+		return fmt.Errorf("contact: contact forces: %d values; %d worlds of %d bodies take %d", len(out),
+			s.state.Worlds, len(s.scene.Body), n*s.state.Worlds)
+	}
+	clear(out)
+	for w := range s.state.Worlds {
+		s.addImpulses(w, out[n*w:n*(w+1)])
+	}
+	for i := range out {
+		out[i] /= s.o.TimeStep
+	}
+	return nil
+}
+
+// addImpulses adds the impulses, linear and angular, of the contacts of a world to those of its bodies.
+func (s *Simulation) addImpulses(w int, to []float64) {
+	n, p := s.solvedContacts(w), &s.problem
+	if n > 0 && s.state.Status[w] == AdvancedInParts {
+		for i, x := range s.inHalves[w].impulse {
+			to[i] += x
+		}
+		return
+	}
+	add := func(to []float64, impulse, arm r3.Vec) {
+		t := r3.Cross(arm, impulse)
+		for i, x := range [6]float64{impulse.X, impulse.Y, impulse.Z, t.X, t.Y, t.Z} {
+			to[i] += x
+		}
+	}
+	last := s.contactsOf(w, s.side[w])
+	for i := range n {
+		c, impulse := w*s.capacity+i, vecOf(s.impulse[3*(last+i):])
+		add(to[6*p.BodyA[c]:], r3.Scale(-1, impulse), vecOf(p.ArmA[3*c:]))
+		add(to[6*p.BodyB[c]:], impulse, vecOf(p.ArmB[3*c:]))
+	}
+}
+
+// stillSteps is the number of steps in a row without an advanced world that a run makes: a world whose solve is
+// undecided may be advanced by the next step, which starts from other impulses or has other forces.
+const stillSteps = 10
+
+// A StillError is the error of a run in which no world is advanced any more. The steps that were made are valid, and
+// the states are those of the last world-steps that were advanced.
+type StillError struct {
+	Steps    int // in a row in which no world was advanced
+	Statuses [len(stepStatusNames)]int
+}
+
+func (e *StillError) Error() string {
+	var list []string
+	for status, n := range e.Statuses {
+		if n > 0 {
+			list = append(list, fmt.Sprintf("%d %v", n, StepStatus(status)))
+		}
+	}
+	return fmt.Sprintf("contact: no world advanced in the last %d steps; worlds by status: %s", e.Steps,
+		strings.Join(list, ", "))
+}
+
+// countStill counts the step among those in which no world was advanced, if it is one.
+func (s *Simulation) countStill() {
+	for _, status := range s.state.Status {
+		if status.Advances() {
+			s.still = 0
+			return
+		}
+	}
+	if s.state.Worlds > 0 && len(s.scene.Body) > 0 {
+		s.still++
+	}
+}
+
+// Still returns a [StillError] if the last steps, so many or more in a row, have advanced no world; zero is 10.
+func (s *Simulation) Still(steps int) error {
+	if steps == 0 {
+		steps = stillSteps
+	}
+	if s.still < steps {
+		return nil
+	}
+	e := &StillError{Steps: s.still}
+	for _, status := range s.state.Status {
+		e.Statuses[status]++
+	}
+	return e
+}
+
+// Run makes steps and calls after, if it is not nil, after each of them, until it returns false. force is that of each
+// step, [W,B,6], or has the forces of all steps, [steps,W,B,6]; nil is none. It ends with a [StillError] after ten steps
+// in a row in which no world was advanced, or if none was in all of its steps.
+func (s *Simulation) Run(ctx context.Context, steps int, force []float64, after func(step int) bool) error {
+	n := 6 * s.state.Worlds * len(s.scene.Body)
+	each := 0
+	if steps > 1 && n > 0 && len(force) == steps*n {
+		each = n
+	}
+	for i := range steps {
+		f := force
+		if each > 0 {
+			f = force[i*each : (i+1)*each]
+		}
+		if err := s.Step(ctx, f); err != nil {
+			return err
+		}
+		if after != nil && !after(i) {
+			return nil
+		}
+		if err := s.Still(0); err != nil {
+			return err
+		}
+	}
+	return s.Still(max(steps, 1))
+}
