@@ -61,6 +61,9 @@ func encodedBody(b *batch.Body, physics *batch.Physics) ([]byte, error) {
 		part.field("shape", p.Shape)
 		part.field("position", []float64{v.X, v.Y, v.Z})
 		part.field("rotation", []float64{q.Real, q.Imag, q.Jmag, q.Kmag})
+		if physics != nil && i < len(physics.Parts) {
+			part.writeSurface(physics.Parts[i].Friction, physics.Parts[i].Restitution)
+		}
 		if part.err != nil {
 			return nil, part.err
 		}
@@ -147,20 +150,25 @@ func (b *bodyEntry) list(d *json.Decoder) error {
 	if err := delim(d, '['); err != nil {
 		return fmt.Errorf("parts: %w", err)
 	}
+	stated := false // whether a part states its surface
 	for d.More() {
-		p, err := b.part(d)
+		p, physics, err := b.part(d)
 		if err != nil {
 			return fmt.Errorf("part %d: %w", len(b.body.Parts), err)
 		}
-		b.body.Parts = append(b.body.Parts, p)
+		stated = stated || physics != batch.PartPhysics{}
+		b.body.Parts, b.physics.Parts = append(b.body.Parts, p), append(b.physics.Parts, physics)
+	}
+	if !stated {
+		b.physics.Parts = nil
 	}
 	return delim(d, ']')
 }
 
-// part reads one part.
-func (b *bodyEntry) part(d *json.Decoder) (batch.Part, error) {
-	p := batch.Part{Shape: -1, Pose: geom.IdentityPose()}
-	err := object(d, func(key string) (err error) {
+// part reads one part, and what it states of its surface.
+func (b *bodyEntry) part(d *json.Decoder) (p batch.Part, physics batch.PartPhysics, err error) {
+	p = batch.Part{Shape: -1, Pose: geom.IdentityPose()}
+	err = object(d, func(key string) (err error) {
 		switch key {
 		case "shape":
 			p.Shape, err = b.of.shapeNamed(d)
@@ -174,8 +182,12 @@ func (b *bodyEntry) part(d *json.Decoder) (batch.Part, error) {
 			if v, err = numbersOf(d, 4); err == nil {
 				p.Pose.Rotation = quat.Number{Real: v[0], Imag: v[1], Jmag: v[2], Kmag: v[3]}
 			}
+		case "friction":
+			err = numberOf(d, &physics.Friction)
+		case "restitution":
+			err = numberOf(d, &physics.Restitution)
 		default:
-			return fmt.Errorf("unknown field %q, want shape, position or rotation", key)
+			return fmt.Errorf("unknown field %q, want shape, position, rotation, friction or restitution", key)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
@@ -185,7 +197,7 @@ func (b *bodyEntry) part(d *json.Decoder) (batch.Part, error) {
 	if err == nil && p.Shape < 0 {
 		err = errors.New("no shape")
 	}
-	return p, err
+	return p, physics, err
 }
 
 // shapeNamed reads the index of a shape, or its name.

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -118,7 +119,8 @@ func TestPhysics(t *testing.T) {
 		{"parts": [{"shape": 0}], "mass": 2.5, "inertia": [1, 2, 3], "center_of_mass": [0, 0, 0.5],
 		 "restitution": 0.25},
 		{"parts": [{"shape": 0}], "density": 1e3},
-		{"parts": [{"shape": 0}]}]}`
+		{"parts": [{"shape": 0}, {"shape": 0, "friction": 0.3, "restitution": 1}]}],
+		"surfaces": [{"bodies": [0, 3], "parts": [null, 1], "friction": 0.1}, {"bodies": [1, 2], "restitution": 0}]}`
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -129,11 +131,12 @@ func TestPhysics(t *testing.T) {
 	p := s.Physics
 	if len(p) != 4 || !p[0].Fixed || *p[0].Friction != 0 || *p[1].Mass != 2.5 || *p[1].Restitution != 0.25 ||
 		!slices.Equal(p[1].Inertia, []float64{1, 2, 3, 0, 0, 0}) || p[1].Center[2] != 0.5 || *p[2].Density != 1000 ||
-		p[3].Stated() || !p[0].Stated() || p[1].Density != nil {
+		!p[3].Stated() || p[3].Parts[0].Friction != nil || *p[3].Parts[1].Friction != 0.3 || p[2].Parts != nil ||
+		!p[0].Stated() || p[1].Density != nil {
 		t.Errorf("physics %+v", p)
 	}
 	again := filepath.Join(t.TempDir(), "t.json")
-	if err := WritePhysics(again, s.Bodies, s.Pairs, p); err != nil {
+	if err := WritePhysics(again, s.Bodies, s.Pairs, p, s.Surfaces); err != nil {
 		t.Fatal(err)
 	}
 	back, err := ReadScene(again)
@@ -141,8 +144,12 @@ func TestPhysics(t *testing.T) {
 		t.Fatal(err)
 	}
 	if q := back.Physics; len(q) != 4 || !q[0].Fixed || *q[1].Mass != 2.5 ||
-		!slices.Equal(q[1].Inertia, p[1].Inertia) || *q[2].Density != 1000 || q[3].Stated() {
+		!slices.Equal(q[1].Inertia, p[1].Inertia) || *q[2].Density != 1000 || !reflect.DeepEqual(q[3], p[3]) {
 		t.Errorf("physics written and read %+v", q)
+	}
+	if len(s.Surfaces) != 2 || s.Surfaces[0].PartA != -1 || s.Surfaces[0].PartB != 1 || s.Surfaces[1].Friction != nil ||
+		!reflect.DeepEqual(back.Surfaces, s.Surfaces) {
+		t.Errorf("surfaces %+v, written and read %+v", s.Surfaces, back.Surfaces)
 	}
 	for _, bad := range []string{`"mass": null`, `"inertia": [1, 2]`, `"center_of_mass": 3`, `"fixed": 1`,
 		`"density": "x"`} {

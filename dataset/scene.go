@@ -23,6 +23,8 @@ type Scene struct {
 	Pairs  BodyPairs
 	// Physics of each body that the file lists; nil if it lists none.
 	Physics []batch.Physics
+	// Surfaces of pairs of bodies. The last one that names a pair counts.
+	Surfaces []batch.PairPhysics
 }
 
 // ReadScene reads the bodies of a library file as [ReadBodies] does, and the pairs of them that are asked about:
@@ -35,14 +37,19 @@ type Scene struct {
 //	{"name": "hammer", "parts": […], "mass": 0.6, "inertia": [0.01, 0.01, 0.001], "center_of_mass": [0, 0, 0.2],
 //	 "friction": 0.5, "restitution": 0.1}
 //
-// or a density in place of the mass. Inertias have 3 or 6 numbers, see [batch.Physics]. "fixed": true is a body that
+// or a density in place of the mass. Parts may state friction and restitution of their own, and the document those of
+// pairs of bodies, or of one part of either:
+//
+//	"surfaces": [{"bodies": ["hammer", "mug"], "parts": [1, null], "friction": 0.2, "restitution": 0}]
+//
+// The last one that names a pair counts. Inertias have 3 or 6 numbers, see [batch.Physics]. "fixed": true is a body that
 // does not move.
 func ReadScene(path string) (Scene, error) {
 	p, lib, err := readLibrary(path)
 	if err != nil {
 		return Scene{}, err
 	}
-	s := Scene{batch.BodiesOfShapes(lib), p.hasBodies, p.pairs, p.physics}
+	s := Scene{batch.BodiesOfShapes(lib), p.hasBodies, p.pairs, p.physics, p.surfaces}
 	if p.hasBodies {
 		if s.Bodies, err = batch.NewBodies(lib, p.bodies); err != nil {
 			return Scene{}, fmt.Errorf("%s: %w", path, err)
@@ -63,31 +70,14 @@ func WriteScene(path string, b *batch.Bodies, pairs BodyPairs) error {
 
 // readPairs reads the list of pairs of the bodies read before.
 func (p *parts) readPairs(raw json.RawMessage) error {
-	names := p.names // each shape is a body
-	if p.hasBodies {
-		names = make([]string, len(p.bodies))
-		for i := range p.bodies {
-			names[i] = p.bodies[i].Name
-		}
-	}
-	bodies := newNames(names, "body", "bodies")
+	bodies := p.bodyNames()
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if err := delim(d, '['); err != nil {
 		return fmt.Errorf("pairs: %w", err)
 	}
 	p.pairs.Stated = true
 	for d.More() {
-		var list []json.RawMessage
-		var pair [2]int32
-		err := inWords(d.Decode(&list))
-		if err == nil && len(list) != len(pair) {
-			err = fmt.Errorf("%d bodies, want %d", len(list), len(pair))
-		}
-		for i := range pair {
-			if err == nil {
-				pair[i], err = bodies.index(list[i])
-			}
-		}
+		pair, err := bodies.pair(d)
 		if err == nil && pair[0] == pair[1] {
 			err = errors.New("a body and itself")
 		}
@@ -97,6 +87,32 @@ func (p *parts) readPairs(raw json.RawMessage) error {
 		p.pairs.A, p.pairs.B = append(p.pairs.A, pair[0]), append(p.pairs.B, pair[1])
 	}
 	return delim(d, ']')
+}
+
+// bodyNames finds the bodies of the file.
+func (p *parts) bodyNames() *names {
+	list := p.names // each shape is a body
+	if p.hasBodies {
+		list = make([]string, len(p.bodies))
+		for i := range p.bodies {
+			list[i] = p.bodies[i].Name
+		}
+	}
+	return newNames(list, "body", "bodies")
+}
+
+// pair reads a list of two entries.
+func (n *names) pair(d *json.Decoder) (pair [2]int32, err error) {
+	var list []json.RawMessage
+	if err = inWords(d.Decode(&list)); err == nil && len(list) != len(pair) {
+		err = fmt.Errorf("%d bodies, want %d", len(list), len(pair))
+	}
+	for i := range pair {
+		if err == nil {
+			pair[i], err = n.index(list[i])
+		}
+	}
+	return pair, err
 }
 
 // names finds entries of a list, which a document names or gives the index of.

@@ -73,7 +73,8 @@ type parts struct {
 	bodies    []batch.Body
 	physics   []batch.Physics // of bodies, nil if none is to be written
 
-	pairs BodyPairs
+	pairs    BodyPairs
+	surfaces []batch.PairPhysics
 
 	shapeNames *names // those that bodies may name, nil until one does
 }
@@ -104,7 +105,7 @@ func parseShapes(r io.Reader, dir string, read meshReader) (p parts, err error) 
 	document := &lines{r: in}
 	d := json.NewDecoder(document)
 	var version, found bool
-	var bodies, pairs json.RawMessage
+	var bodies, pairs, surfaces json.RawMessage
 	err = object(d, func(key string) error {
 		switch key {
 		case "version":
@@ -124,8 +125,10 @@ func parseShapes(r io.Reader, dir string, read meshReader) (p parts, err error) 
 			return d.Decode(&bodies)
 		case "pairs":
 			return d.Decode(&pairs)
+		case "surfaces":
+			return d.Decode(&surfaces)
 		}
-		return fmt.Errorf("unknown field %q, want version, shapes, bodies and pairs", key)
+		return fmt.Errorf("unknown field %q, want version, shapes, bodies, pairs and surfaces", key)
 	})
 	switch {
 	case err != nil:
@@ -143,6 +146,9 @@ func parseShapes(r io.Reader, dir string, read meshReader) (p parts, err error) 
 	}
 	if err == nil && pairs != nil {
 		err = p.readPairs(pairs)
+	}
+	if err == nil && surfaces != nil {
+		err = p.readSurfaces(surfaces)
 	}
 	return p, err
 }

@@ -95,6 +95,22 @@ func writeShapes(fs fileSystem, path string, p parts) error {
 		}
 		b.WriteString("]")
 	}
+	for i := range p.surfaces {
+		line, err := encodedSurface(&p.surfaces[i])
+		if err != nil {
+			return fmt.Errorf("dataset: %s: surface %d: %w", path, i, err)
+		}
+		if i == 0 {
+			b.WriteString(", \"surfaces\": [")
+		} else {
+			b.WriteByte(',')
+		}
+		b.WriteString("\n  ")
+		b.Write(line)
+	}
+	if len(p.surfaces) > 0 {
+		b.WriteString("\n]")
+	}
 	b.WriteString("}\n")
 	return writeAtomic(fs, path, b.Bytes())
 }

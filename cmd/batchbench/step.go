@@ -37,7 +37,8 @@ type stepFlags struct {
 	friction, restitution, density float64
 	reference                      bool
 	simd                           string
-	out, problems, json            string
+	out, problems, contacts, json  string
+	frictionRule, restitutionRule  contact.Rule
 	resume                         bool
 }
 
@@ -57,10 +58,15 @@ angular velocities in rad/s, both in world axes, of a file with a row for each w
 The results have a row for each world and recorded step, in this order, the first state
 included: poses, velocities, angular momenta (of fixed bodies angular velocities), the status,
 and of the last step the number of contacts, the error of the energy identity, and the
-residuals of the contact impulses. --problems writes the contact problems with their impulses,
-which 'verify contact' audits.
+residuals of the contact impulses, and the force and torque of all contacts on each body.
+--contacts writes a row for each contact: bodies, parts, position, normal, impulse, gap and id.
+--problems writes the contact problems with their impulses, which 'verify contact' audits.
 
-A world that is not advanced keeps its state and says why; the others go on. After an interrupt
+A contact has the friction and the restitution that the file of shapes states of its pair, or the
+combination of those of its bodies or parts by a rule: --friction-rule, --restitution-rule.
+
+A world that is not advanced keeps its state and says why; the others go on. Where ten steps in a
+row advance no world, the run ends, with the states before. After an interrupt
 the same command with --resume goes on where the last saved step was, in the folder
 OUT.parts; the results have the same bits as those of a run without an interrupt.`,
 		Args: noArgs,
@@ -83,16 +89,21 @@ OUT.parts; the results have the same bits as those of a run without an interrupt
 	fs.Float64SliceVar(&f.gravity, "gravity", f.gravity, "m/s² along x, y and z")
 	fs.Float64Var(&o.MaxGap, "max-gap", 0, "largest gap of a contact in metres; 0: what a step may close")
 	fs.Float64Var(&o.Correction, "correction", 0, "share of a penetration that a step removes; 0 is 0.1, negative none")
-	fs.IntVar(&o.Contacts, "contacts", 0, "capacity of a world in contacts; 0 is 12 for each body")
+	fs.IntVar(&o.Contacts, "max-contacts", 0, "largest number of contacts of a world; 0: no limit but memory")
 	fs.BoolVar(&o.Accept, "accept", false, "advance worlds whose contact problem is undecided")
 	fs.Float64Var(&f.density, "density", 0, "kg/m³ of bodies that state no mass; 0: they must state one")
 	fs.Float64Var(&f.friction, "friction", f.friction, "of bodies that state none")
 	fs.Float64Var(&f.restitution, "restitution", 0, "of bodies that state none")
+	fs.Var(choice[contact.Rule]{&f.frictionRule, contact.ParseRule}, "friction-rule", "combination of the frictions of "+
+		"two bodies: geometric_mean (standard), mean, minimum, maximum or product")
+	fs.Var(choice[contact.Rule]{&f.restitutionRule, contact.ParseRule}, "restitution-rule", "likewise of restitutions; "+
+		"standard is maximum")
 	fs.IntVar(&o.Solve.Workers, "workers", 0, "goroutines; 0 is one per core")
 	fs.BoolVar(&f.reference, "reference", false, "pairs are solved by the reference")
 	fs.StringVar(&f.simd, "simd", "", "kernels of the CPU: avx512, avx2, neon, portable or off; default the best")
 	fs.StringVar(&f.out, "out", "", "file of states to write, .parquet or .npz")
 	fs.StringVar(&f.problems, "problems", "", "file of contact problems and impulses to write, .parquet or .npz")
+	fs.StringVar(&f.contacts, "contacts", "", "file of contacts to write, .parquet or .npz")
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file, - for standard output")
 	fs.IntVar(&f.saveEvery, "save-every", f.saveEvery, "save the run after each of so many steps")
 	fs.BoolVar(&f.resume, "resume", false, "go on with an interrupted run")
@@ -130,12 +141,16 @@ func (f *stepFlags) check() error {
 		return err
 	}
 	inputs := append(f.files(f.json), namedFile{"velocities", f.velocities})
-	return checkOutputs(inputs, []namedFile{{"out", f.out}, {"problems", f.problems}, {"json", f.json}})
+	return checkOutputs(inputs, []namedFile{{"out", f.out}, {"problems", f.problems},
+		{"contacts", f.contacts}, {"json", f.json}})
 }
 
 // read reads or makes the scene and its first state.
 func (f *stepFlags) read() (*contact.Scene, *contact.State, error) {
 	scene, state, err := f.readWorlds()
+	if err == nil {
+		scene.FrictionRule, scene.RestitutionRule = f.frictionRule, f.restitutionRule
+	}
 	if err != nil || f.velocities == "" {
 		return scene, state, err
 	}
@@ -241,7 +256,8 @@ func runStep(ctx context.Context, e *env, f *stepFlags) (err error) {
 		}
 	}
 	bar.done()
-	if err != nil {
+	var still *contact.StillError
+	if err != nil && !errors.As(err, &still) {
 		if ctx.Err() != nil {
 			err = errors.Join(err, r.save())
 			e.warn("%s steps of %s are saved in %s; the same command with --resume goes on", thousands(int64(r.step)),
@@ -253,7 +269,12 @@ func runStep(ctx context.Context, e *env, f *stepFlags) (err error) {
 	if err := r.finish(); err != nil {
 		return err
 	}
-	return r.report(e, seconds, r.step-first)
+	err = r.report(e, seconds, r.step-first)
+	if still != nil && (err == nil || errors.As(err, new(*exitError))) {
+		return exitf(exitWrong, "%s; the run ends after step %d of %d", strings.TrimPrefix(still.Error(), "contact: "),
+			r.step, f.steps)
+	}
+	return err
 }
 
 // stepReport is the report of `step --json`.
@@ -279,7 +300,7 @@ func (r *stepRun) report(e *env, seconds float64, timed int) error {
 	f := r.flags
 	rep := &stepReport{Program: "batchbench step", Version: versionString(), Date: now(), Platform: platform(),
 		Model: f.options.Solve.Model.String(), Tolerance: verify.Number(f.options.Solve.Tolerance),
-		TimeStep: verify.Number(f.options.TimeStep), Worlds: r.worlds, Bodies: r.bodies, Steps: f.steps, Timed: timed,
+		TimeStep: verify.Number(f.options.TimeStep), Worlds: r.worlds, Bodies: r.bodies, Steps: r.step, Timed: timed,
 		Seconds: verify.Number(seconds), WorldSteps: map[string]int64{}, Energy: verify.Number(r.energy),
 		Residual: verify.Number(r.residual)}
 	failed := int64(0)
@@ -317,11 +338,7 @@ func (r *stepReport) print(w io.Writer, out string) error {
 		fmt.Fprintf(&b, "%s in %.3gs, with the files of the run: %s a second\n", plural(r.Timed, "step"),
 			float64(r.Seconds), plural(int64(rate), "world-step"))
 	}
-	for s := contact.StepStatus(0); ; s++ {
-		name := s.String()
-		if strings.HasPrefix(name, "StepStatus") {
-			break
-		}
+	for _, name := range contact.StepStatuses() {
 		if n := r.WorldSteps[name]; n > 0 {
 			fmt.Fprintf(&b, "%s: %s\n", name, plural(n, "world-step"))
 		}

@@ -11,7 +11,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"clearance/contact"
 	"clearance/dataset"
@@ -32,9 +34,15 @@ type stepRun struct {
 	parts    int // that are complete
 	states   *columnBuffer
 	problems *columnBuffer // nil if they are not asked for
-	counts   []int64       // world-steps by status
-	energy   float64       // largest error of the energy identity of a step that was advanced
-	residual float64       // and its largest residual
+	width    int           // contacts of a row of problems: as many as a world has had at most, or more
+	widths   []int         // of the parts of problems
+	contacts *columnBuffer // nil if they are not asked for
+	found    int64         // contacts in parts
+	list     contact.Contacts
+	force    []float64 // of the contacts on the bodies
+	counts   []int64   // world-steps by status
+	energy   float64   // largest error of the energy identity of a step that was advanced
+	residual float64   // and its largest residual
 }
 
 const (
@@ -48,6 +56,9 @@ type runState struct {
 	Step, Parts      int
 	Counts           []int64
 	Energy, Residual string // with all digits
+	Widths           []int  // of the parts of problems, and of the rows to come
+	Contacts         int64  // in parts
+	Warm             int    // contacts that a world starts from
 }
 
 // begin starts a run, or goes on with a saved one.
@@ -67,9 +78,13 @@ func (f *stepFlags) begin(scene *contact.Scene, state *contact.State, solver con
 		if p.Contacts == 0 {
 			return nil, errors.New("--problems: there are no bodies")
 		}
-		problem, solution := contactColumns(p.Bodies, p.Contacts)
-		r.problems = newColumnBuffer(append(append(stepColumns[:2:2], problem...), solution...))
+		r.width = p.Contacts
+		r.problems = newColumnBuffer(problemColumns(r.bodies, r.width))
 	}
+	if f.contacts != "" {
+		r.contacts = newColumnBuffer(listedColumns())
+	}
+	r.force = make([]float64, 6*r.bodies*r.worlds)
 	_, err = os.Stat(filepath.Join(r.folder, runFile))
 	switch {
 	case err == nil && !f.resume:
@@ -95,7 +110,8 @@ func (f *stepFlags) digest(scene *contact.Scene, state *contact.State) (string, 
 	h := sha256.New()
 	o := f.options
 	o.Solve.Workers = 0 // bits do not depend on it
-	fmt.Fprintf(h, "%+v %d %d %t %t %q\n", o, f.steps, f.every, f.problems != "", f.reference, f.simd)
+	fmt.Fprintf(h, "%+v %d %d %t %t %t %q\n", o, f.steps, f.every, f.problems != "", f.contacts != "", f.reference,
+		f.simd)
 	lib := scene.Bodies.Library()
 	for i := range int32(lib.Len()) {
 		core, margin := geom.WithoutMargin(lib.Shape(i))
@@ -113,6 +129,8 @@ func (f *stepFlags) digest(scene *contact.Scene, state *contact.State) (string, 
 	}
 	fmt.Fprintf(h, "%x %x %x %x %x %d %d\n", scene.Mass, scene.Inertia, scene.Center, scene.Friction, scene.Restitution,
 		scene.SkipA, scene.SkipB)
+	fmt.Fprintf(h, "%v %v %v %v %v %v\n", scene.PartFriction, scene.PartRestitution, scene.PairFriction,
+		scene.PairRestitution, scene.FrictionRule, scene.RestitutionRule)
 	fmt.Fprintf(h, "%d %x %x %x\n", state.Worlds, state.Pose, state.Velocity, state.Momentum)
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
@@ -126,7 +144,8 @@ func stateColumns(bodies int) []dataset.ColumnSpec {
 		dataset.ColumnSpec{Name: "steps", Width: 1, Ints: true},
 		dataset.ColumnSpec{Name: "contacts", Width: 1, Ints: true},
 		dataset.ColumnSpec{Name: "solves", Width: 1, Ints: true},
-		dataset.ColumnSpec{Name: "parts", Width: 1, Ints: true})
+		dataset.ColumnSpec{Name: "parts", Width: 1, Ints: true},
+		dataset.ColumnSpec{Name: "contact_force", Width: 6 * b})
 	for _, name := range []string{"energy", "primal", "dual", "complementarity"} {
 		list = append(list, dataset.ColumnSpec{Name: name, Width: 1})
 	}
@@ -160,11 +179,19 @@ func (r *stepRun) record() {
 			primal[w], dual[w], complementarity[w] = solution.Primal[w], solution.Dual[w], solution.Complementarity[w]
 		}
 	}
+	_ = r.sim.ContactForces(r.force) // whose length is right
 	r.states.add(r.worlds, step, world, st.Pose, st.Velocity, st.Momentum, status, steps, st.Contacts, st.Solves, st.Parts,
-		energy, primal, dual, complementarity)
-	if r.problems != nil && r.step > 0 {
-		values := append([]any{step, world}, problemValues(r.sim.Problem())...)
-		r.problems.add(r.worlds, append(values, solutionValues(solution)...)...)
+		r.force, energy, primal, dual, complementarity)
+	if r.step == 0 {
+		return
+	}
+	if r.problems != nil {
+		r.addProblems(step, world)
+	}
+	if r.contacts != nil {
+		r.list.Clear()
+		r.sim.AppendContacts(&r.list)
+		addListed(r.contacts, int32(r.step), &r.list)
 	}
 }
 
@@ -190,7 +217,10 @@ func (r *stepRun) advance(ctx context.Context) error {
 	if r.step%r.flags.every == 0 {
 		r.record()
 	}
-	return nil
+	if r.step == r.flags.steps {
+		return r.sim.Still(r.step)
+	}
+	return r.sim.Still(0)
 }
 
 func (r *stepRun) part(kind string, k int) string {
@@ -207,20 +237,29 @@ func (r *stepRun) save() error {
 			return err
 		}
 		r.problems.reset()
+		r.widths = append(r.widths, r.width)
+	}
+	if r.contacts != nil {
+		if err := r.contacts.write(r.part("contacts", r.parts)); err != nil {
+			return err
+		}
+		r.found += int64(r.contacts.rows)
+		r.contacts.reset()
 	}
 	r.states.reset()
 	r.parts++
-	text, err := json.Marshal(runState{r.key, r.step, r.parts, r.counts, digits(r.energy), digits(r.residual)})
+	st, warm := r.sim.State(), r.sim.Warm()
+	text, err := json.Marshal(runState{r.key, r.step, r.parts, r.counts, digits(r.energy), digits(r.residual),
+		append(slices.Clone(r.widths), r.width), r.found, warm.Contacts})
 	if err != nil {
 		return err
 	}
-	st, warm := r.sim.State(), r.sim.Warm()
-	c := len(warm.ID) / max(r.worlds, 1)
-	b := newColumnBuffer(runColumns(r.bodies, c))
-	high, low := make([]int32, len(warm.ID)), make([]int32, len(warm.ID))
-	for i, id := range warm.ID {
-		high[i], low[i] = int32(id>>32), int32(id)
+	if warm.Contacts == 0 { // columns of a value at least
+		warm.Pair, warm.ID = make([]int32, r.worlds), make([]uint64, r.worlds)
+		warm.Position, warm.Impulse = make([]float64, 3*r.worlds), make([]float64, 3*r.worlds)
 	}
+	b := newColumnBuffer(runColumns(r.bodies, warm.Contacts))
+	high, low := halves(warm.ID)
 	steps := make([]int32, r.worlds)
 	for w, n := range st.Steps {
 		steps[w] = int32(n)
@@ -244,7 +283,13 @@ func runColumns(bodies, contacts int) []dataset.ColumnSpec {
 // load goes on with the saved run.
 func (r *stepRun) load(scene *contact.Scene, solver contact.PairSolver) error {
 	path := filepath.Join(r.folder, runFile)
-	t, err := dataset.ReadColumns(path, runColumns(r.bodies, len(r.sim.Warm().ID)/max(r.worlds, 1)))
+	specs := runColumns(r.bodies, 1)
+	for i := range specs {
+		if specs[i].Width == 1 || specs[i].Name == "position" || specs[i].Name == "impulse" {
+			specs[i].Width = 0 // as many as the file has
+		}
+	}
+	t, err := dataset.ReadColumns(path, specs)
 	if err != nil {
 		return err
 	}
@@ -256,7 +301,14 @@ func (r *stepRun) load(scene *contact.Scene, solver contact.PairSolver) error {
 		return fmt.Errorf("%s is of another run: other worlds, options or version; remove the folder to begin anew",
 			r.folder)
 	}
-	r.step, r.parts, r.counts = saved.Step, saved.Parts, saved.Counts
+	if n := len(saved.Widths); n == 0 || r.problems != nil && n != saved.Parts+1 {
+		return fmt.Errorf("%s: metadata: widths of %d parts, want %d", path, n-1, saved.Parts)
+	}
+	r.step, r.parts, r.counts, r.found = saved.Step, saved.Parts, saved.Counts, saved.Contacts
+	r.widths = saved.Widths[:len(saved.Widths)-1]
+	if r.problems != nil {
+		r.widen(saved.Widths[len(r.widths)])
+	}
 	for _, n := range []struct {
 		to   *float64
 		text string
@@ -277,12 +329,17 @@ func (r *stepRun) load(scene *contact.Scene, solver contact.PairSolver) error {
 	if len(high) != len(low) {
 		return fmt.Errorf("%s: columns id_high and id_low are of different lengths", path)
 	}
-	warm := &contact.Warm{Count: t.Ints("count"), Pair: t.Ints("pair"), Position: t.Reals("position"),
-		Impulse: t.Reals("impulse")}
-	for i := range high {
-		warm.ID = append(warm.ID, uint64(uint32(high[i]))<<32|uint64(uint32(low[i])))
+	warm := &contact.Warm{Count: t.Ints("count")}
+	if warm.Contacts = saved.Warm; warm.Contacts > 0 {
+		warm.Pair, warm.Position, warm.Impulse = t.Ints("pair"), t.Reals("position"), t.Reals("impulse")
+		for i := range high {
+			warm.ID = append(warm.ID, joined(high[i], low[i]))
+		}
 	}
-	return r.sim.Resume(warm)
+	if err := r.sim.Resume(warm); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
 
 // finish joins the parts into the files of results and removes the folder.
@@ -291,13 +348,19 @@ func (r *stepRun) finish() error {
 	texts := []string{"time_step", digits(f.options.TimeStep), "bodies", strconv.Itoa(r.bodies),
 		"status", stepStatuses()}
 	texts = append(texts, contactTexts(f.options.Solve.Model, f.options.Solve.Tolerance)[:4]...)
-	if err := r.join("states", f.out, r.states, int64(f.steps/f.every+1), texts); err != nil {
+	recorded := int64(r.step / f.every)
+	if err := r.join("states", f.out, r.states, (recorded+1)*int64(r.worlds), texts); err != nil {
 		return err
 	}
 	if r.problems != nil {
-		err := r.join("problems", f.problems, r.problems, int64(f.steps/f.every),
+		err := r.join("problems", f.problems, r.problems, recorded*int64(r.worlds),
 			contactTexts(f.options.Solve.Model, f.options.Solve.Tolerance))
 		if err != nil {
+			return err
+		}
+	}
+	if r.contacts != nil {
+		if err := r.join("contacts", f.contacts, r.contacts, r.found+int64(r.contacts.rows), texts[:4]); err != nil {
 			return err
 		}
 	}
@@ -314,7 +377,7 @@ func (r *stepRun) clear() error {
 		return err
 	}
 	for _, e := range entries {
-		part, _ := filepath.Match("[sp]*-[0-9][0-9][0-9][0-9][0-9][0-9].npz", e.Name())
+		part, _ := filepath.Match("[cps]*-[0-9][0-9][0-9][0-9][0-9][0-9].npz", e.Name())
 		if e.Name() != runFile && !part {
 			return fmt.Errorf("%s has the file %s, which is not that of a run; remove it", r.folder, e.Name())
 		}
@@ -323,28 +386,31 @@ func (r *stepRun) clear() error {
 }
 
 func stepStatuses() string {
-	text := ""
-	for s, name := range contact.StepStatuses() {
-		if s > 0 {
-			text += ","
-		}
-		text += fmt.Sprintf("%d=%s", s, name)
+	list := contact.StepStatuses()
+	for i := range list {
+		list[i] = fmt.Sprintf("%d=%s", i, list[i])
 	}
-	return text
+	return strings.Join(list, ",")
 }
 
-// join writes all parts of a kind, and the rows that are in none yet, as one file of so many recorded steps.
-func (r *stepRun) join(kind, path string, rest *columnBuffer, steps int64, texts []string) error {
-	return writeColumns(path, rest.specs, steps*int64(r.worlds), texts, func(out *dataset.ColumnWriter) error {
+// join writes all parts of a kind, and the rows that are in none yet, as one file of so many rows.
+func (r *stepRun) join(kind, path string, rest *columnBuffer, rows int64, texts []string) error {
+	return writeColumns(path, rest.specs, rows, texts, func(out *dataset.ColumnWriter) error {
 		for k := range r.parts {
-			name := r.part(kind, k)
-			t, err := dataset.ReadColumns(name, rest.specs)
+			name, specs := r.part(kind, k), rest.specs
+			if kind == "problems" {
+				specs = problemColumns(r.bodies, r.widths[k])
+			}
+			t, err := dataset.ReadColumns(name, specs)
 			if err != nil {
 				return err
 			}
-			values, err := tableSlices(name, t, rest.specs)
+			values, err := tableSlices(name, t, specs)
 			if err != nil {
 				return err
+			}
+			if kind == "problems" {
+				values = resized(specs, values, t.Rows, r.widths[k], r.width)
 			}
 			if err := out.Write(t.Rows, values...); err != nil {
 				return err

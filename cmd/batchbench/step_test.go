@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -45,7 +46,8 @@ func TestStepResumes(t *testing.T) {
 		args := func(name string, more ...string) []string {
 			return append([]string{"step", "--scene", "stack4", "--count", "3", "--steps", "12", "--every", "2",
 				"--save-every", "5", "--reference", "--out", filepath.Join(dir, name+ext), "--problems",
-				filepath.Join(dir, name+"_problems"+ext)}, more...)
+				filepath.Join(dir, name+"_problems"+ext), "--contacts",
+				filepath.Join(dir, name+"_contacts"+ext)}, more...)
 		}
 		command(args("whole")...).want(t, exitGood).prints(t, "advanced: 36 world-steps")
 		interruptedAt(t, "step", 4, args("parts")...).want(t, exitInterrupted).says(t, "--resume")
@@ -53,7 +55,7 @@ func TestStepResumes(t *testing.T) {
 		command(args("parts", "--resume", "--steps", "13")...).want(t, exitBadInput).says(t, "another run")
 		interruptedAt(t, "step", 4, args("parts", "--resume", "--workers", "2")...).want(t, exitInterrupted)
 		command(args("parts", "--resume", "--workers", "1")...).want(t, exitGood).prints(t, "advanced: 36 world-steps")
-		for _, kind := range []string{"", "_problems"} {
+		for _, kind := range []string{"", "_problems", "_contacts"} {
 			whole, err := os.ReadFile(filepath.Join(dir, "whole"+kind+ext))
 			if err != nil {
 				t.Fatal(err)
@@ -74,8 +76,8 @@ func TestStepResumes(t *testing.T) {
 		if err := os.RemoveAll(other); err != nil {
 			t.Fatal(err)
 		}
-		if left := names(t, dir); len(left) != 4 {
-			t.Errorf("files %v, want the 4 results", left)
+		if left := names(t, dir); len(left) != 6 {
+			t.Errorf("files %v, want the 6 results", left)
 		}
 		command("verify", "contact", "--results", filepath.Join(dir, "whole_problems"+ext)).want(t, exitGood).
 			prints(t, "18 solved, 0 undecided, 0 invalid; 0 claims refuted")
@@ -168,6 +170,184 @@ func TestStepOfFiles(t *testing.T) {
 		}
 		command(args...).want(t, exitBadInput).says(t, c.want)
 	}
+}
+
+// TestStepOfManyContacts: bodies of seven boxes in a row, which have more contacts than there is room for at first, move
+// and are recorded, with the same bytes after an interrupt; problems and contacts agree with each other. Under a limit
+// no world is advanced, which is an error.
+func TestStepOfManyContacts(t *testing.T) {
+	dir := t.TempDir()
+	shapes, worlds := filepath.Join(dir, "s.json"), filepath.Join(dir, "w.npz")
+	var parts []string
+	for i := range 7 {
+		parts = append(parts, fmt.Sprintf(`{"shape": "box", "position": [%g, 0, 0]}`, 0.25*float64(i)))
+	}
+	document := `{"version": 1, "shapes": [{"kind": "halfspace", "name": "ground"},
+		{"kind": "box", "name": "box", "half_extents": [0.1, 0.1, 0.1]}],
+		"bodies": [{"name": "ground", "parts": [{"shape": "ground"}], "friction": 0.5},
+		{"name": "row", "parts": [` + strings.Join(parts, ",") + `], "mass": 2, "friction": 0.5}]}`
+	if err := os.WriteFile(shapes, []byte(document), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	bodies, err := dataset.ReadBodies(shapes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &batch.Worlds{M: 2, Bodies: []int32{0, 1}, AllPairs: true, Poses: []float64{
+		0, 0, 0, 1, 0, 0, 0, 0, 0, 0.12, 1, 0, 0, 0, // falls, and then has 28 contacts
+		0, 0, 0, 1, 0, 0, 0, 0, 0, 1.1, 1, 0, 0, 0,
+	}}
+	if err := dataset.WriteRollout(worlds, w, bodies); err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	args := func(name string, more ...string) []string {
+		return append([]string{"step", "--shapes", shapes, "--worlds", worlds, "--steps", "24", "--save-every", "5",
+			"--reference", "--out", at(name + ".npz"), "--problems", at(name + "_problems.npz"), "--contacts",
+			at(name + "_contacts.parquet")}, more...)
+	}
+	command(args("whole")...).want(t, exitGood).prints(t, "advanced: 48 world-steps")
+	interruptedAt(t, "step", 8, args("parts")...).want(t, exitInterrupted)
+	command(args("parts", "--resume")...).want(t, exitGood)
+	for _, name := range []string{".npz", "_problems.npz", "_contacts.parquet"} {
+		whole, err := os.ReadFile(at("whole" + name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if parts, err := os.ReadFile(at("parts" + name)); err != nil || !slices.Equal(whole, parts) {
+			t.Errorf("%s: other bytes after an interrupt: %v", name, err)
+		}
+	}
+	command("verify", "contact", "--results", at("whole_problems.npz"), "--contacts", at("whole_contacts.parquet")).
+		want(t, exitGood)
+	p, solution, _, err := readContacts(at("whole_problems.npz"))
+	if err != nil || p.Contacts != 28 {
+		t.Fatalf("%d contacts a row, %v", p.Contacts, err)
+	}
+	table, err := dataset.ReadColumns(at("whole_contacts.parquet"), listedColumns())
+	if err != nil {
+		t.Fatal(err)
+	}
+	states, err := dataset.ReadColumns(at("whole.npz"), stateColumns(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, sum := 0, 0.0
+	for i, n := range p.Count {
+		sum = 0
+		for c := range int(n) {
+			if table.Ints("step")[row] != int32(i/2+1) || table.Ints("part_b")[row] > 6 ||
+				table.Reals("impulse")[3*row+2] != solution.Impulse[3*(28*i+c)+2] {
+				t.Fatalf("contact %d of row %d of the problems is another", c, i)
+			}
+			sum += table.Reals("impulse")[3*row+2]
+			row++
+		}
+		if got := states.Reals("contact_force")[12*(i+2)+8]; math.Abs(got-sum/5e-3) > 1e-9 {
+			t.Errorf("row %d: a contact force of %g N, want %g", i, got, sum/5e-3)
+		}
+	}
+	if row != table.Rows || sum != 0 || row < 28 {
+		t.Errorf("%d contacts of %d are those of problems", row, table.Rows)
+	}
+	carried := slices.IndexFunc(table.Reals("impulse"), func(x float64) bool { return x > 1e-3 })
+	table.Reals("impulse")[carried] *= 1.001
+	forged := newColumnBuffer(listedColumns())
+	values, err := tableSlices("forged", table, listedColumns())
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged.add(table.Rows, values...)
+	if err := forged.write(at("forged.npz")); err != nil {
+		t.Fatal(err)
+	}
+	command("verify", "contact", "--results", at("whole_problems.npz"), "--contacts", at("forged.npz")).
+		want(t, exitWrong).prints(t, "impulse").prints(t, "1 claim refuted")
+
+	w.Poses[9], w.Poses[23] = 0.1, 0.1
+	if err := dataset.WriteRollout(worlds, w, bodies); err != nil {
+		t.Fatal(err)
+	}
+	command(args("still", "--max-contacts", "24")...).want(t, exitWrong).
+		says(t, "no world advanced in the last 10 steps; worlds by status: 2 too_many_contacts").
+		says(t, "after step 10 of 24")
+	if states, err = dataset.ReadColumns(at("still.npz"), stateColumns(2)); err != nil || states.Rows != 22 {
+		t.Errorf("%d rows of states, %v", states.Rows, err)
+	}
+}
+
+// TestStepMaterials: bodies, parts and pairs of a file of shapes have their friction, and flags the rules.
+func TestStepMaterials(t *testing.T) {
+	dir := t.TempDir()
+	shapes, worlds, out := filepath.Join(dir, "s.json"), filepath.Join(dir, "w.npz"), filepath.Join(dir, "o.npz")
+	first := filepath.Join(dir, "first.npz")
+	document := `{"version": 1, "shapes": [{"kind": "halfspace", "name": "ground"},
+		{"kind": "box", "name": "box", "half_extents": [0.1, 0.1, 0.1]}],
+		"bodies": [{"name": "ground", "parts": [{"shape": "ground"}], "friction": 0.9},
+		{"name": "crate", "parts": [{"shape": "box"}], "mass": 2, "friction": 0.4}]}`
+	file := func(old, replacement string) {
+		t.Helper()
+		if err := os.WriteFile(shapes, []byte(strings.Replace(document, old, replacement, 1)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file("", "")
+	bodies, err := dataset.ReadBodies(shapes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &batch.Worlds{M: 2, Bodies: []int32{0, 1}, AllPairs: true, Poses: []float64{0, 0, 0, 1, 0, 0, 0,
+		0, 0, 0.1, 1, 0, 0, 0}}
+	if err := dataset.WriteRollout(worlds, w, bodies); err != nil {
+		t.Fatal(err)
+	}
+	b := newColumnBuffer([]dataset.ColumnSpec{{Name: "velocity", Width: 6}})
+	b.add(1, []float64{0, 0, 0, 2, 0, 0})
+	if err := b.write(first); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"step", "--shapes", shapes, "--worlds", worlds, "--velocities", first, "--steps", "10", "--every",
+		"10", "--reference", "--out", out, "--time-step", "0.01"}
+	for _, c := range []struct {
+		old, replacement string
+		flags            []string
+		friction         float64
+	}{
+		{"", "", nil, 0.6},
+		{"", "", []string{"--friction-rule", "minimum"}, 0.4},
+		{"", "", []string{"--friction-rule", "product"}, 0.36},
+		{`"box"}]`, `"box", "friction": 0.1}]`, nil, 0.3},
+		{`0.4}]}`, `0.4}], "surfaces": [{"bodies": ["crate", 0], "friction": 0.25}]}`, nil, 0.25},
+		{`0.4}]}`, `0.4}], "surfaces": [{"bodies": [0, 1], "friction": 0.2}, {"bodies": [1, 0], "parts": [0, null],
+			"friction": 0.15}]}`, nil, 0.15},
+	} {
+		file(c.old, c.replacement)
+		command(append(args, c.flags...)...).want(t, exitGood)
+		table, err := dataset.ReadColumns(out, stateColumns(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := table.Reals("velocity")[6+3], 2-c.friction*9.81*0.1; math.Abs(got-want) > 1e-5 {
+			t.Errorf("%q %v: %g m/s, want %g", c.replacement, c.flags, got, want)
+		}
+	}
+	for _, c := range []struct{ old, replacement, want string }{
+		{`"box"}]`, `"box", "friction": -1}]`, "body 1: part 0: friction: -1"},
+		{`"box"}]`, `"box", "restitution": 2}]`, "body 1: part 0: restitution: 2"},
+		{`"box"}]`, `"box", "friction": "x"}]`, "part 0: friction: string, want a number"},
+		{`0.4}]}`, `0.4}], "surfaces": [{"bodies": [0, 1], "friction": -2}]}`, "pair with body 1: friction: -2"},
+		{`0.4}]}`, `0.4}], "surfaces": [{"bodies": [0, 1], "restitution": 2}]}`, "pair with body 1: restitution: 2"},
+		{`0.4}]}`, `0.4}], "surfaces": [{"bodies": [0, 2], "friction": 1}]}`, "surface 0: bodies:"},
+		{`0.4}]}`, `0.4}], "surfaces": [{"bodies": [0, 1], "parts": [0, 1], "friction": 1}]}`, "body 1: part 1"},
+		{`0.4}]}`, `0.4}], "surfaces": [{"friction": 1}]}`, "surface 0: no bodies"},
+		{`0.4}]}`, `0.4}], "surfaces": [{"bodies": [0, 1]}]}`, "neither friction nor restitution"},
+		{`0.4}]}`, `0.4}], "surfaces": [{"bodies": [0, 1], "bounce": 1}]}`, "unknown field"},
+	} {
+		file(c.old, c.replacement)
+		command(args...).want(t, exitBadInput).says(t, c.want)
+	}
+	file("", "")
+	command(append(args, "--friction-rule", "sum")...).want(t, exitBadInput).says(t, "unknown rule")
 }
 
 // TestContactFiles: problems written with their impulses are read, solved again alike and audited; a forged impulse, a

@@ -16,6 +16,7 @@ import (
 // verifyContactFlags are the flags of `verify contact`.
 type verifyContactFlags struct {
 	results, json string
+	contacts      string
 	options       verify.ContactAudit
 }
 
@@ -26,7 +27,8 @@ func newVerifyContact(e *env) *cobra.Command {
 		Short: "audit contact impulses",
 		Long: `Recomputes velocities, residuals and the energy identity of each world of a file of contact
 problems from its impulses alone, and compares them with what the file claims: velocities,
-residuals, statuses. Such files are written by 'contact --out' and 'step --problems'.
+residuals, statuses. Such files are written by 'contact --out' and 'step --problems'. --contacts
+compares the file that 'step --contacts' has written of the same steps with these impulses.
 
 What a right answer is, the command line says: the --model and the --tolerance. A file that
 claims another model is refused. With --bounds the convex problem is solved again, to refute
@@ -39,6 +41,7 @@ bounds of the error. Undecided worlds are said, and are not exit code 0.`,
 	fs.Var(choice[contact.Model]{&f.options.Model, contact.ParseModel}, "model", "ncp or ccp")
 	fs.Float64Var(&f.options.Tolerance, "tolerance", 1e-6, "largest residual of a world that counts as solved")
 	fs.BoolVar(&f.options.Bounds, "bounds", false, "solve the ccp again, to refute bounds of the error")
+	fs.StringVar(&f.contacts, "contacts", "", "file of contacts of the same steps, .parquet or .npz")
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file, - for standard output")
 	return c
 }
@@ -58,6 +61,7 @@ type verifyContactReport struct {
 	Invalid   int           `json:"invalid"`
 	Wrong     int           `json:"wrong_claims"`
 	Failures  []string      `json:"failures,omitempty"` // the first
+	Earlier   int           `json:"contacts_of_earlier_parts,omitempty"`
 
 	// The largest of all worlds, recomputed.
 	Primal          verify.Number `json:"primal"`
@@ -74,7 +78,7 @@ func runVerifyContact(e *env, f *verifyContactFlags) error {
 	if !(f.options.Tolerance > 0) {
 		return fmt.Errorf("--tolerance %g: it is positive", f.options.Tolerance)
 	}
-	if err := checkOutputs([]namedFile{{"results", f.results}}, []namedFile{{"json", f.json}}); err != nil {
+	if err := checkOutputs([]namedFile{{"results", f.results}, {"contacts", f.contacts}}, []namedFile{{"json", f.json}}); err != nil {
 		return err
 	}
 	p, s, meta, err := readContacts(f.results)
@@ -94,6 +98,15 @@ func runVerifyContact(e *env, f *verifyContactFlags) error {
 	}
 	report := newVerifyContactReport(f, audit)
 	report.Claimed = printable(meta[metaTolerance], 60)
+	if f.contacts != "" {
+		failures, earlier, err := auditListed(f.results, f.contacts, p, s)
+		if err != nil {
+			return err
+		}
+		report.Earlier = earlier
+		report.Wrong += len(failures)
+		report.Failures = append(report.Failures, failures[:min(20, len(failures))]...)
+	}
 	if f.json != "-" {
 		if err := report.print(e.stdout); err != nil {
 			return err
@@ -143,6 +156,10 @@ func (r *verifyContactReport) print(w io.Writer) error {
 		plural(r.Wrong, "claim"))
 	for _, f := range r.Failures {
 		fmt.Fprintf(&b, "  %s\n", f)
+	}
+	if r.Earlier > 0 {
+		fmt.Fprintf(&b, "%s of earlier parts of steps, whose problems the file does not have\n",
+			plural(r.Earlier, "contact"))
 	}
 	fmt.Fprintf(&b, "recomputed from the impulses, the largest: ε_p %.2g N·s, ε_d %.2g m/s, ε_c %.2g J, difference of "+
 		"velocities %.2g m/s, energy identity %.2g J\n", float64(r.Primal), float64(r.Dual), float64(r.Complementarity),

@@ -19,6 +19,8 @@ type bodyTable struct {
 	pairs  dataset.BodyPairs
 
 	physics []batch.Physics // of each body, or nil
+
+	surfaces []batch.PairPhysics
 }
 
 var bodyTables = handles[*bodyTable]{what: "table of bodies"}
@@ -36,7 +38,7 @@ func clearance_scene_read(path *C.clearance_text, library *C.clearance_library, 
 			return failure{codeFile, err}
 		}
 		*library = C.clearance_library(libraries.put(s.Bodies.Library()))
-		*bodies = C.clearance_bodies(bodyTables.put(&bodyTable{s.Bodies, s.Listed, s.Pairs, s.Physics}))
+		*bodies = C.clearance_bodies(bodyTables.put(&bodyTable{s.Bodies, s.Listed, s.Pairs, s.Physics, s.Surfaces}))
 		return nil
 	}())
 }
@@ -63,8 +65,8 @@ func clearance_scene_write(bodies C.clearance_bodies, first, second *C.clearance
 				return argument("pair %d: bodies %d and %d of %d", i, a, b, table.Len())
 			}
 		}
-		if table.physics != nil {
-			err = dataset.WritePhysics(text(path), table.Bodies, pairs, table.physics)
+		if table.physics != nil || table.surfaces != nil {
+			err = dataset.WritePhysics(text(path), table.Bodies, pairs, table.physics, table.surfaces)
 		} else {
 			err = dataset.WriteScene(text(path), table.Bodies, pairs)
 		}
@@ -99,8 +101,39 @@ func clearance_bodies_physics(bodies C.clearance_bodies, physics *C.clearance_te
 			if n := len(list[i].Center); n != 0 && n != 3 {
 				return argument("body %d: center_of_mass: %d numbers, want 3", i, n)
 			}
+			if n := len(list[i].Parts); n != 0 && n != len(table.Parts(int32(i))) {
+				return argument("body %d: physics of %d parts, want %d", i, n, len(table.Parts(int32(i))))
+			}
 		}
 		table.physics = list
+		return nil
+	}())
+}
+
+//export clearance_bodies_surfaces
+func clearance_bodies_surfaces(bodies C.clearance_bodies, surfaces *C.clearance_text, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		table, err := bodyTables.get(uint64(bodies))
+		if err != nil {
+			return err
+		}
+		d := json.NewDecoder(strings.NewReader(text(surfaces)))
+		d.DisallowUnknownFields()
+		var list []batch.PairPhysics
+		if err := d.Decode(&list); err != nil {
+			return argument("surfaces: %v", err)
+		}
+		for i, s := range list {
+			for _, side := range [2][2]int32{{s.A, s.PartA}, {s.B, s.PartB}} {
+				if b, part := side[0], side[1]; b < 0 || int(b) >= table.Len() || part < -1 ||
+					int(part) >= len(table.Parts(b)) {
+					return argument("surface %d: body %d has no part %d in a table of %d bodies", i, b, part,
+						table.Len())
+				}
+			}
+		}
+		table.surfaces = list
 		return nil
 	}())
 }
@@ -110,6 +143,8 @@ type tableDescription struct {
 	Listed bool              `json:"listed"`
 	Bodies []bodyDescription `json:"bodies"`
 	Pairs  [][2]int32        `json:"pairs"` // null if the file states none
+
+	Surfaces []batch.PairPhysics `json:"surfaces,omitempty"`
 }
 
 type bodyDescription struct {
@@ -143,6 +178,7 @@ func clearance_bodies_describe(bodies C.clearance_bodies, out *C.char, size C.in
 			d.Pairs[i] = [2]int32{table.pairs.A[i], table.pairs.B[i]}
 		}
 	}
+	d.Surfaces = table.surfaces
 	data, err := json.Marshal(d)
 	if err != nil {
 		return -1

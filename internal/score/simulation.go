@@ -21,6 +21,9 @@ func Simulation(shapes, worlds string, bodies *batch.Bodies, w *batch.Worlds, de
 	if !file.Listed || bodies.Len() != file.Bodies.Len() {
 		file.Physics = nil
 	}
+	if bodies.Len() != file.Bodies.Len() {
+		file.Surfaces = nil
+	}
 	list := w.Bodies
 	if list == nil {
 		list = w.Shapes
@@ -34,6 +37,9 @@ func Simulation(shapes, worlds string, bodies *batch.Bodies, w *batch.Worlds, de
 	}
 	scene, err := contact.NewScene(bodies, list[:m:m], file.Physics, defaults)
 	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %s", shapes, strings.TrimPrefix(err.Error(), "contact: scene: "))
+	}
+	if err := scene.SetPairs(file.Surfaces); err != nil {
 		return nil, nil, fmt.Errorf("%s: %s", shapes, strings.TrimPrefix(err.Error(), "contact: scene: "))
 	}
 	scene.SkipA, scene.SkipB = w.SkipA, w.SkipB
