@@ -63,7 +63,7 @@ var layers = map[string][]string{
 	"dispatch":              {"batch", "internal/meter"},
 	"rollout": {"batch", "dispatch", "geom", "internal/fault", "internal/memory", "internal/meter",
 		"rollout/broadphase", "rollout/sweep"},
-	"contact":            {"batch", "contact/lanes", "geom", "geom/hull", "internal/fault"},
+	"contact":            {"batch", "contact/lanes", "geom", "geom/hull", "internal/fault", "internal/memory"},
 	"contact/lanes":      {},
 	"contact/scenes":     {"batch", "contact", "geom"},
 	"verify":             {"geom", "batch", "contact", "internal/fault", "ref"},

@@ -261,16 +261,17 @@ func TestStepOfManyContacts(t *testing.T) {
 	if err := forged.write(at("forged.npz")); err != nil {
 		t.Fatal(err)
 	}
-	command("verify", "contact", "--results", at("whole_problems.npz"), "--contacts", at("forged.npz")).
-		want(t, exitWrong).prints(t, "impulse").prints(t, "1 claim refuted")
+	refuted := command("verify", "contact", "--results", at("whole_problems.npz"), "--contacts", at("forged.npz"))
+	refuted.want(t, exitWrong).prints(t, "1 claim refuted")
+	refuted.prints(t, "impulse")
 
 	w.Poses[9], w.Poses[23] = 0.1, 0.1
 	if err := dataset.WriteRollout(worlds, w, bodies); err != nil {
 		t.Fatal(err)
 	}
-	command(args("still", "--max-contacts", "24")...).want(t, exitWrong).
-		says(t, "no world advanced in the last 10 steps; worlds by status: 2 too_many_contacts").
-		says(t, "after step 10 of 24")
+	ended := command(args("still", "--max-contacts", "24")...)
+	ended.want(t, exitWrong).says(t, "no world advanced in the last 10 steps; worlds by status: 2 too_many_contacts")
+	ended.says(t, "after step 10 of 24")
 	if states, err = dataset.ReadColumns(at("still.npz"), stateColumns(2)); err != nil || states.Rows != 22 {
 		t.Errorf("%d rows of states, %v", states.Rows, err)
 	}

@@ -12,10 +12,12 @@ import (
 // contact: sums of three products, and frames that are orthonormal to rounding.
 const listedTolerance = 1e-12
 
-// auditListed compares a file of contacts with the problems of the same steps, whose impulses are audited: of each world
-// that was solved it has the contacts in their order, with bodies, normal and impulse, and of no other. It returns what
-// is refuted.
-func auditListed(problems, contacts string, p *contact.Problem, s *contact.Solution) (failures []string, err error) {
+// auditListed compares a file of contacts with the problems of the same steps, whose impulses are audited: of each
+// world that was solved it has the contacts in their order, with bodies, normal and impulse, and of no other. Of a step
+// in parts the problem is that of the last part, whose contacts are the last ones; earlier is the number of those
+// before, of which nothing is known. It returns what is refuted.
+func auditListed(problems, contacts string, p *contact.Problem, s *contact.Solution) (failures []string, earlier int,
+	err error) {
 	specs := problemColumns(1, 1)
 	for i := range specs {
 		specs[i].Width = 0

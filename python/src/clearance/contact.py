@@ -51,6 +51,7 @@ STEP_STATUSES: Final = (
     "too_fast",
     "advanced_in_parts",
     "motion_undecided",
+    "out_of_memory",
 )
 _ADVANCED: Final = tuple(map(STEP_STATUSES.index, ("advanced", "accepted", "advanced_in_parts")))
 
