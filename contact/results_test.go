@@ -175,3 +175,63 @@ func TestRestore(t *testing.T) {
 		}
 	}
 }
+
+// TestContactForcesOfParts: forces of steps in parts are those of all parts: they change the momentum of the bodies.
+func TestContactForcesOfParts(t *testing.T) {
+	const dt, worlds = 0.01, 60
+	needle := geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.01, Z: 0.01}}
+	half := r3.Vec{X: 0.15, Y: 0.01, Z: 0.01}
+	scene := testScene(t, []geom.Shape{needle}, []r3.Vec{half}, 1, 0.5, 0)
+	var poses []geom.Pose
+	for w := range worlds {
+		poses = append(poses, geom.IdentityPose(), geom.Translate(0, 0, 0.15+0.002*float64(w)))
+	}
+	state := stateOf(worlds, poses)
+	for w := range worlds {
+		k := 2*w + 1
+		state.Velocity[3*k+2] = -3
+		l := scene.Momentum(1, poses[k].Rotation, r3.Vec{Y: 40 + 3*float64(w)})
+		putVec(state.Momentum[3*k:], l)
+	}
+	s := simulation(t, scene, state, StepOptions{TimeStep: dt, Gravity: down})
+	parted, forces := 0, make([]float64, 12*worlds)
+	for range 6 {
+		before := slices.Clone(s.State().Velocity)
+		if err := s.Step(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.ContactForces(forces); err != nil {
+			t.Fatal(err)
+		}
+		var c Contacts
+		s.AppendContacts(&c)
+		if c.Len() != s.CountContacts() || len(c.Impulse) != 3*c.Len() || len(c.Gap) != c.Len() || len(c.ID) != c.Len() {
+			t.Fatalf("%d contacts of %d", c.Len(), s.CountContacts())
+		}
+		sums := make([]float64, 3*worlds)
+		for i, w := range c.World {
+			for j := range 3 {
+				sums[3*int(w)+j] += c.Impulse[3*i+j] / dt
+			}
+		}
+		for w := range worlds {
+			if s.State().Status[w] == AdvancedInParts {
+				parted++
+			}
+			if !s.State().Status[w].Advances() {
+				continue
+			}
+			for j := range 3 {
+				k := 3*(2*w+1) + j
+				want := (s.State().Velocity[k]-before[k])/dt - []float64{0, 0, -9.81}[j]
+				if got := forces[12*w+6+j]; math.Abs(got-want) > 1e-7*(1+math.Abs(want)) || math.Abs(got-sums[3*w+j]) > 1e-7*(1+math.Abs(got)) {
+					t.Fatalf("world %d, %v: force %g along %d, sum of contacts %g, want %g", w, s.State().Status[w], got, j,
+						sums[3*w+j], want)
+				}
+			}
+		}
+	}
+	if parted == 0 {
+		t.Error("no step was made in parts")
+	}
+}
