@@ -250,7 +250,7 @@ func (a *derivativeAuditor) claim(i int, invalid bool) (none bool, s batch.Smoot
 	s = batch.SmoothnessCount
 	column := a.job.Results.Column(batch.ColSmoothness).U8
 	if column == nil {
-		return none, s, true
+		return none || a.zeros(i, batch.ColDDistance), s, true // as rows without derivatives are written
 	}
 	s = batch.Smoothness(column[i])
 	estimate := a.job.Options.Derivative.Mode != batch.ExactDerivative

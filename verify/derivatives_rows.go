@@ -35,6 +35,17 @@ func (a *derivativeAuditor) zero(i int, set batch.Columns, reason string) {
 	}
 }
 
+// zeros reports whether a column is there and zero.
+func (a *derivativeAuditor) zeros(i int, c batch.Columns) bool {
+	v, w := a.job.Results.Column(c), c.Info().Width
+	for k := range w {
+		if v.Len() == 0 || v.At(w*i+k) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // gradient reads row i of the 3·rows rows of twelve of a column.
 func (a *derivativeAuditor) gradient(c batch.Columns, i int) (g twists12, ok bool) {
 	v := a.job.Results.Column(c)
@@ -88,6 +99,9 @@ func (a *derivativeAuditor) properties(i int, smoothness batch.Smoothness) bool 
 	}
 	var j jacobian
 	for m, c := range jacobianColumns {
+		if smoothness == batch.SmoothnessCount && a.zeros(i, c) {
+			continue // as rows with the derivative of the value alone are written
+		}
 		for k := range 3 {
 			j.rows[m][k], j.has[m] = a.gradient(c, 3*i+k)
 		}

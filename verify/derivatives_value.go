@@ -82,7 +82,9 @@ func (a *derivativeAuditor) reportedGrowth(v *reported, n, fromA, fromB r3.Vec) 
 	}
 	v.a = point(fromA, g.center[0], hA)
 	v.b = point(fromB, r3.Sub(g.center[1], a.offset), -hB)
-	v.error *= 1 + 1/v.value
+	// A normal that is rounded by u changes α by the part u·|c_B - c_A|/h, and so the points across n.
+	turned := 4 * a.columnRounding() * (norm(g.ray) + g.reach) / (hA + hB)
+	v.error = (v.error + turned*(norm(v.a)+norm(v.b))) * (1 + 1/v.value)
 	return true
 }
 
@@ -105,15 +107,14 @@ func (a *derivativeAuditor) attained(i int, v *reported, smoothness batch.Smooth
 	}
 	// An answer whose bounds are 2·gap apart has points that are that far from the support planes of its normal, and a
 	// normal that is rounded by u moves the planes by u·lever.
-	slack := tolerance*a.job.Options.Query.Info().Tolerance.Scale(a.size, v.value) +
-		4*a.columnRounding()*p.lever(v.n) + 4*p.rounding
-	outside := slack
+	planes := 4*a.columnRounding()*(p.lever(v.n)+norm(a.offset)) + 4*p.rounding
+	slack := tolerance * a.job.Options.Query.Info().Tolerance.Scale(a.size, v.value)
+	outside := slack + planes
 	if growth {
-		outside *= a.grown.reach * (1 + 1/v.value)
-		slack += 4 * a.grown.floor(v.value)
+		outside = (slack*a.grown.reach + planes) * (1 + 1/v.value) // the points are those of the scaled shapes over α
 		want := p.supportAbout(0, v.n, a.grown.local[0]) + p.supportAbout(1, r3.Scale(-1, v.n), a.grown.local[1])
 		if !a.near(batch.ColDDistance, "support value that its length tells", v.h, want,
-			(a.rounding()+outside/want)*want) {
+			a.rounding()*want+outside+v.error) {
 			return false
 		}
 	}
@@ -136,9 +137,9 @@ func (a *derivativeAuditor) attained(i int, v *reported, smoothness batch.Smooth
 	}
 	s := search{p: p, lower: math.Inf(-1)}
 	s.sample(a.dirs, mix(a.o.Seed, uint64(a.number)), 16)
-	if !(s.lower <= v.value+slack) {
+	if !(s.lower <= v.value+outside) {
 		a.fault(batch.ColDDistance, "a normal of another depth: a lower bound of the signed distance", v.value, s.lower,
-			slack)
+			outside)
 		return false
 	}
 	return true
