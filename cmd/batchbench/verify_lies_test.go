@@ -314,7 +314,7 @@ type question struct {
 	form form
 }
 
-// questions are files of all sets, modes, forms and precisions by turns in the query, or one of each.
+// questions are files of all sets, modes, forms and precisions, with one query after the other, or one of each.
 func questions() (list []question) {
 	if !need.All() {
 		mode := func(m batch.DerivativeMode) batch.Derivative { return batch.Derivative{Mode: m, Samples: 4, Seed: 3} }
@@ -343,7 +343,7 @@ func questions() (list []question) {
 	return list
 }
 
-// queries take turns, in a cycle that no other number of kinds divides.
+// queries are those of the files one after the other, in a cycle of a length that no number of other kinds divides.
 var queries = []batch.Query{batch.Distance, batch.Penetration, batch.Growth}
 
 // TestVerifyDerivativesLies: every kind of lie about every column and every claim, told of one row and of all, is
