@@ -16,14 +16,17 @@ import (
 
 // suspect is a pair that may penetrate too deep within the step.
 type suspect struct {
-	world, pair, row int32
-	depth, goal      float64 // see [partPair.allowed]
-	normal           r3.Vec  // of the pair at time at
-	at               float64 // in [0, 1]; until then it is proved
-	query            float64 // the time at which it is solved next
-	queries          int
-	state            suspectState
-	entry            entry
+	world, pair int32
+	depth, goal float64 // see [partPair.allowed]
+	normal      r3.Vec  // of the pair at time at
+	at          float64 // in [0, 1]; until then it is proved
+	slow        bool    // the parts move by less than half of the width relative to each other
+	last        r3.Vec  // normal at the end of the step
+	lands       bool    // the end is not deeper than allowed
+	query       float64 // the time at which it is solved next
+	queries     int
+	state       suspectState
+	entry       entry
 }
 
 type suspectState uint8
@@ -45,9 +48,9 @@ type entry struct {
 }
 
 const (
-	mostAgain    = 8       // solves with more entries
-	mostQueries  = 48      // of a suspect, for each solve
-	leastAdvance = 0x1p-10 // of what is left of the step
+	mostAgain    = 8      // solves with more entries
+	mostQueries  = 48     // of a suspect, for each solve
+	leastAdvance = 0x1p-7 // of the step
 )
 
 // gather lists the suspects of all workers by world and pair.
@@ -124,21 +127,24 @@ func (s *Simulation) answer(u *suspect, k int) {
 	}
 	q := s.pathsOf(int(u.world), &s.pairs[u.pair])
 	n, lower := vecOf(r.Normal().F64[3*k:]), r.Distance().F64[k]-gap
+	width := s.pairs[u.pair].depth / depthOfWidth
 	if u.queries == 1 { // the end of the step
 		switch {
-		case lower < -u.depth && s.gapAt(&q, n, 0) >= -1.25*u.depth: // it has come along n
+		case lower < -u.depth && (u.slow && lower >= -u.depth-width/8 || s.apartAlong(&q, n, 1.25*u.depth)):
 			s.enter(u, &q, n, 1, k)
 			return
-		case lower >= -u.depth && s.withinAny(&q, n, 1, 0, 1, u.depth):
+		case lower >= -u.depth && s.withinBoth(&q, u.normal, n, 0, u.depth):
 			u.state = proved
 			return
 		}
-	} else {
-		u.at, u.normal = u.query, n
+		u.last, u.lands = n, lower >= -u.depth
+	} else if u.at, u.normal = u.query, n; u.lands && s.withinBoth(&q, n, u.last, u.at, u.depth) {
+		u.state = proved
+		return
 	}
 	for left := 1 - u.at; ; left /= 2 {
 		switch {
-		case left < leastAdvance*(1-u.at) || u.queries > mostQueries:
+		case left < min(leastAdvance, 1-u.at) || u.queries > mostQueries:
 			if u.queries == 1 { // at the beginning: of which these are not the witnesses
 				u.query = 0
 				return
@@ -154,6 +160,14 @@ func (s *Simulation) answer(u *suspect, k int) {
 		u.query = u.at + left
 		return
 	}
+}
+
+// apartAlong reports whether a pair that meets along n at the end of the step is apart along it before the step, but for
+// some depth: if the normal is fixed, or turns with one of the bodies. Beyond the middle of a thin body n points the
+// other way. A normal that is wrong makes a contact that does not help, and proves nothing.
+func (s *Simulation) apartAlong(q *paths, n r3.Vec, depth float64) bool {
+	return s.gapAt(q, n, 0) >= -depth || q.a.angle != 0 && s.gapAt(q, q.a.carry(n, 1, 0), 0) >= -depth ||
+		q.b.angle != 0 && s.gapAt(q, q.b.carry(n, 1, 0), 0) >= -depth
 }
 
 // enter sets the entry of a suspect to the witnesses of row k of the answers, which are those of a time.

@@ -140,6 +140,10 @@ func (r *dropResult) add(o *dropResult) {
 
 const plateHalf = 1.0 // half extent of a plate, m
 
+func slow(s geom.Shape) bool {
+	return s.Kind() == geom.KindSmoothHull || s.Kind() == geom.KindSmoothRevolution
+}
+
 // dropScene is the scene of a kind in a case: what lies, body 0, and what is dropped, body 1.
 func dropScene(rng *rand.Rand, k *dropKind, c *dropCase) (*contact.Scene, error) {
 	shapes := []geom.Shape{geom.Halfspace{}}
@@ -166,10 +170,10 @@ func dropScene(rng *rand.Rand, k *dropKind, c *dropCase) (*contact.Scene, error)
 	density, friction := 1000.0, 0.4
 	physics := []batch.Physics{{Fixed: !c.free && !c.other}, {}}
 	for i := range physics {
-		if physics[i].Fixed || lib.Shape(int32(i)).Kind() != geom.KindSmoothHull {
+		if physics[i].Fixed || !slow(lib.Shape(int32(i))) {
 			continue
 		}
-		// Quadrature of a thin one takes seconds, or fails: that of the box around it.
+		// Quadrature of a thin one takes seconds, or fails. Half of the mass of the box around it will do.
 		lo, hi := bodies.Library().Shape(int32(i)).AABB()
 		d := r3.Sub(hi, lo)
 		mass := density * d.X * d.Y * d.Z / 2

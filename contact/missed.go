@@ -111,8 +111,9 @@ func (s *Simulation) unproved(w int, list []suspect) []suspect {
 		if s.unique(w, p) && s.withinAny(&q, n, 0, 0, 1, depth) {
 			continue
 		}
-		list = append(list, suspect{world: int32(w), pair: row.pair, row: int32(i), depth: depth, goal: goal,
-			normal: n, query: 1})
+		motion := reach + s.o.TimeStep*length(r3.Sub(b.next.velocity, a.next.velocity))
+		list = append(list, suspect{world: int32(w), pair: row.pair, depth: depth, goal: goal, normal: n, query: 1,
+			slow: motion <= p.depth/(2*depthOfWidth)})
 	}
 	return list
 }

@@ -148,6 +148,18 @@ func (s *Simulation) withinAny(q *paths, n r3.Vec, at, t0, t1, depth float64) bo
 		q.b.angle != 0 && s.within(q, n, at, t0, t1, inB, depth)
 }
 
+// withinBoth is [Simulation.withinAny] from a time to the end of the step, with planes at the normals of the pair at both
+// ends: at that of the end, or first at the one of the beginning and then at the other.
+func (s *Simulation) withinBoth(q *paths, first, last r3.Vec, at, depth float64) bool {
+	for _, m := range [...]float64{0, 0.5, 0.25, 0.75, 0.125, 0.875} {
+		t := at + m*(1-at)
+		if s.withinAny(q, last, 1, t, 1, depth) && (m == 0 || s.withinAny(q, first, at, at, t, depth)) {
+			return true
+		}
+	}
+	return false
+}
+
 // curvature is the largest second derivative of a coordinate of a point at an arm, which may be infinite for a body
 // that does not turn.
 func curvature(angle, arm float64) float64 {
