@@ -1,7 +1,7 @@
 package contact
 
-// Contacts at points that none of the pair's own contacts keeps out: of pairs that the motion of a step is not proved to
-// keep from penetrating too deep.
+// Contacts at points that none of the pair's own contacts keeps out: of pairs that the motion of a step is not proved
+// to keep from penetrating too deep.
 
 import (
 	"cmp"
@@ -162,9 +162,9 @@ func (s *Simulation) answer(u *suspect, k int) {
 	}
 }
 
-// apartAlong reports whether a pair that meets along n at the end of the step is apart along it before the step, but for
-// some depth: if the normal is fixed, or turns with one of the bodies. Beyond the middle of a thin body n points the
-// other way. A normal that is wrong makes a contact that does not help, and proves nothing.
+// apartAlong reports whether a pair that meets along n at the end of the step is apart along it before the step, but
+// for some depth: if the normal is fixed, or turns with one of the bodies. Beyond the middle of a thin body n points
+// the other way. A normal that is wrong makes a contact that does not help, and proves nothing.
 func (s *Simulation) apartAlong(q *paths, n r3.Vec, depth float64) bool {
 	return s.gapAt(q, n, 0) >= -depth || q.a.angle != 0 && s.gapAt(q, q.a.carry(n, 1, 0), 0) >= -depth ||
 		q.b.angle != 0 && s.gapAt(q, q.b.carry(n, 1, 0), 0) >= -depth

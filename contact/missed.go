@@ -1,8 +1,8 @@
 package contact
 
-// The pairs that a step would let pass into each other. The velocities before a step do not bound those after it: what a
-// body is hit by may be faster than all that is near it. And contacts say nothing of the points that had none: one point
-// of a curved body stops there, while the other end goes on. So every near pair is proved by its motion under the
+// The pairs that a step would let pass into each other. The velocities before a step do not bound those after it: what
+// a body is hit by may be faster than all that is near it. And contacts say nothing of the points that had none: one
+// point of a curved body stops there, while the other end goes on. So every near pair is proved by its motion under the
 // velocities that the solve gives. A world in which this fails is solved again: with contacts of the pairs that had
 // none (this file), and with contacts at the points that would enter (again.go); if that does not end, it is stepped in
 // parts (parts.go).
@@ -118,10 +118,10 @@ func (s *Simulation) unproved(w int, list []suspect) []suspect {
 	return list
 }
 
-// allowed is how deep the parts of a pair may penetrate in a step, and the gap that points which would enter are to keep,
-// where the gap before the step is at least lower. No step makes a pair deeper than p.depth that was not. One that is
-// clearly deeper comes from a state of the caller, and its bodies must be able to part: it may get deeper by as much in a
-// step, as turning bodies do, and is not thrown out within one.
+// allowed is how deep the parts of a pair may penetrate in a step, and the gap that points which would enter are to
+// keep, where the gap before the step is at least lower. No step makes a pair deeper than p.depth that was not. One
+// that is clearly deeper comes from a state of the caller, and its bodies must be able to part: it may get deeper by as
+// much in a step, as turning bodies do, and is not thrown out within one.
 func (p *partPair) allowed(lower float64) (depth, goal float64) {
 	if lower < -1.25*p.depth {
 		return p.depth - lower, lower

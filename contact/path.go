@@ -104,7 +104,8 @@ const (
 )
 
 // within reports whether planes normal to n, or to a half-space of the pair, prove that the parts penetrate by at most
-// depth at t1, and by at most a quarter of p.depth more at all times between t0 and t1. n is from A to B at time at, and turns with A, with B, or not at all.
+// depth at t1, and by at most a quarter of p.depth more at all times between t0 and t1. n is from A to B at time at,
+// and turns with A, with B, or not at all.
 //
 // The penetration is at most the overlap along any direction. Let f(t) = ⟨n(t), x_B(t) − x_A(t)⟩ for points of both
 // parts. It exceeds the linear interpolation of its ends by at least −⅛·max|f″| (of t over the interval), so that the
@@ -148,8 +149,8 @@ func (s *Simulation) withinAny(q *paths, n r3.Vec, at, t0, t1, depth float64) bo
 		q.b.angle != 0 && s.within(q, n, at, t0, t1, inB, depth)
 }
 
-// withinBoth is [Simulation.withinAny] from a time to the end of the step, with planes at the normals of the pair at both
-// ends: at that of the end, or first at the one of the beginning and then at the other.
+// withinBoth is [Simulation.withinAny] from a time to the end of the step, with planes at the normals of the pair at
+// both ends: at that of the end, or first at the one of the beginning and then at the other.
 func (s *Simulation) withinBoth(q *paths, first, last r3.Vec, at, depth float64) bool {
 	for _, m := range [...]float64{0, 0.5, 0.25, 0.75, 0.125, 0.875} {
 		t := at + m*(1-at)

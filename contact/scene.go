@@ -178,9 +178,9 @@ func (s *Scene) partPairs() []partPair {
 // depthOfWidth is the penetration that a step may leave, relative to the least width of the thinner part.
 const depthOfWidth = 0x1p-7
 
-// leastWidth bounds the least width of the thinner shape of a pair from below: twice the radius of a ball inside. A flat
-// shape has none, and nothing passes through it that stays out of the other one. Of two flat shapes it is a millionth of
-// the size.
+// leastWidth bounds the least width of the thinner shape of a pair from below: twice the radius of a ball inside. A
+// flat shape has none, and nothing passes through it that stays out of the other one. Of two flat shapes it is a
+// millionth of the size.
 func leastWidth(lib *batch.Library, a, b int32) float64 {
 	width := math.Inf(1)
 	for _, shape := range [2]int32{a, b} {
