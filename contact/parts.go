@@ -39,7 +39,7 @@ func (s *Simulation) inParts(ctx context.Context) error {
 
 // newHalf makes the simulation that steps some worlds by half of the time step.
 func (s *Simulation) newHalf() error {
-	worlds, bodies := min(s.state.Worlds, stepBlock), len(s.scene.Body)
+	worlds, bodies := min(len(s.idle), stepBlock), len(s.scene.Body) // state.Worlds may be fewer now
 	o := s.o
 	o.TimeStep /= 2
 	state := &State{Worlds: worlds, Pose: make([]float64, 7*worlds*bodies)}
@@ -51,7 +51,7 @@ func (s *Simulation) newHalf() error {
 		return err
 	}
 	half.halvings, half.memory = s.halvings+1, s.memory
-	s.half, s.inHalves = half, make([]halves, s.state.Worlds)
+	s.half, s.inHalves = half, make([]halves, len(s.idle))
 	return nil
 }
 
