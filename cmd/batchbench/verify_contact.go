@@ -31,8 +31,10 @@ residuals, statuses. Such files are written by 'contact --out' and 'step --probl
 compares the file that 'step --contacts' has written of the same steps with these impulses.
 
 What a right answer is, the command line says: the --model and the --tolerance. A file that
-claims another model is refused. With --bounds the convex problem is solved again, to refute
-bounds of the error. Undecided worlds are said, and are not exit code 0.`,
+claims another model is refused. Bounds of the error, which only the ccp has, are audited with
+--bounds: the convex problem is solved again to refute them, and bounds are taken again to
+confirm them. Undecided worlds and bounds that were not audited are said, and are not exit
+code 0. Nothing depends on the numbers of sweeps and steps: they are not audited.`,
 		Args: noArgs,
 		RunE: func(_ *cobra.Command, _ []string) error { return runVerifyContact(e, &f) },
 	}
@@ -40,7 +42,7 @@ bounds of the error. Undecided worlds are said, and are not exit code 0.`,
 	fs.StringVar(&f.results, "results", "", "file of contact problems and impulses, .parquet or .npz")
 	fs.Var(choice[contact.Model]{&f.options.Model, contact.ParseModel}, "model", "ncp or ccp")
 	fs.Float64Var(&f.options.Tolerance, "tolerance", 1e-6, "largest residual of a world that counts as solved")
-	fs.BoolVar(&f.options.Bounds, "bounds", false, "solve the ccp again, to refute bounds of the error")
+	fs.BoolVar(&f.options.Bounds, "bounds", false, "solve the ccp again, to audit bounds of the error")
 	fs.StringVar(&f.contacts, "contacts", "", "file of contacts of the same steps, .parquet or .npz")
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file, - for standard output")
 	return c
@@ -59,6 +61,7 @@ type verifyContactReport struct {
 	Solved    int           `json:"solved"`
 	Undecided int           `json:"undecided"`
 	Invalid   int           `json:"invalid"`
+	Unaudited int           `json:"unaudited"` // bounds of the error that are neither refuted nor confirmed
 	Wrong     int           `json:"wrong_claims"`
 	Failures  []string      `json:"failures,omitempty"` // the first
 	Earlier   int           `json:"contacts_of_earlier_parts,omitempty"`
@@ -122,6 +125,10 @@ func runVerifyContact(e *env, f *verifyContactFlags) error {
 		return exitf(exitWrong, "the audit refutes %s", plural(report.Wrong, "claim"))
 	case report.Undecided > 0:
 		return exitf(exitWrong, "%s undecided", plural(report.Undecided, "world"))
+	case report.Unaudited > 0 && !f.options.Bounds:
+		return exitf(exitWrong, "%s of the error not audited; see --bounds", plural(report.Unaudited, "bound"))
+	case report.Unaudited > 0:
+		return exitf(exitWrong, "%s of the error neither refuted nor confirmed", plural(report.Unaudited, "bound"))
 	}
 	return nil
 }
@@ -129,7 +136,8 @@ func runVerifyContact(e *env, f *verifyContactFlags) error {
 func newVerifyContactReport(f *verifyContactFlags, a *verify.ContactReport) *verifyContactReport {
 	r := &verifyContactReport{Program: "batchbench verify contact", Version: versionString(), Date: now(),
 		Results: f.results, Model: f.options.Model.String(), Tolerance: verify.Number(f.options.Tolerance),
-		Worlds: len(a.Worlds), Solved: a.Solved, Undecided: a.Undecided, Invalid: a.Invalid, Wrong: len(a.Failures)}
+		Worlds: len(a.Worlds), Solved: a.Solved, Undecided: a.Undecided, Invalid: a.Invalid,
+		Unaudited: a.Unaudited, Wrong: len(a.Failures)}
 	for _, fault := range a.Failures[:min(20, len(a.Failures))] {
 		r.Failures = append(r.Failures, fault.String())
 	}
@@ -152,8 +160,8 @@ func (r *verifyContactReport) print(w io.Writer) error {
 	if r.Claimed != "" {
 		fmt.Fprintf(&b, "; the file claims the tolerance %s", r.Claimed)
 	}
-	fmt.Fprintf(&b, "\n%d solved, %d undecided, %d invalid; %s refuted\n", r.Solved, r.Undecided, r.Invalid,
-		plural(r.Wrong, "claim"))
+	fmt.Fprintf(&b, "\n%d solved, %d undecided, %d invalid; %s refuted, %s of the error not audited\n", r.Solved,
+		r.Undecided, r.Invalid, plural(r.Wrong, "claim"), plural(r.Unaudited, "bound"))
 	for _, f := range r.Failures {
 		fmt.Fprintf(&b, "  %s\n", f)
 	}
