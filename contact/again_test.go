@@ -57,7 +57,7 @@ func kernels(t *testing.T, scene *Scene, state *State, o StepOptions) *Simulatio
 func TestAgainBits(t *testing.T) {
 	const worlds, steps = 24, 40
 	scene, state := thrown(t, worlds)
-	o := StepOptions{TimeStep: 10e-3, Gravity: down, Solve: Options{Workers: 1}}
+	o := StepOptions{TimeStep: 10e-3, Gravity: down, Correction: -1, Solve: Options{Workers: 1}}
 	end := func(state *State, o StepOptions, after func(*State)) *State {
 		s := kernels(t, scene, state, o)
 		for range steps {
@@ -66,6 +66,11 @@ func TestAgainBits(t *testing.T) {
 			}
 			if after != nil {
 				after(s.State())
+			}
+		}
+		if options := s.o; s.half != nil {
+			if options.TimeStep /= 2; s.half.o != options {
+				t.Errorf("halves have the options %+v, want %+v", s.half.o, options)
 			}
 		}
 		return s.State()

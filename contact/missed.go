@@ -104,7 +104,10 @@ func (s *Simulation) unproved(w int, list []suspect) []suspect {
 		if min(closing, 0)-reach >= -depth-lower {
 			continue
 		}
-		if s.turnsApart(w, p) {
+		// As [Simulation.within] in the world, with a gap along n that is known.
+		bend := 0.125*(curvature(a.next.angle, p.armA)+curvature(b.next.angle, p.armB)) - p.depth/4
+		if bend <= lower+depth && max(bend, 0) <= s.gapAlong(p, n, &a.next.pose, &b.next.pose)+depth ||
+			s.turnsApart(w, p) {
 			continue
 		}
 		q := s.pathsOf(w, p)
@@ -203,9 +206,13 @@ func (s *Simulation) staysApart(w int, p *partPair, n r3.Vec) bool {
 
 // gapAlong is a lower bound of the gap between the parts of a pair along n, which is negative if they are not apart.
 func (s *Simulation) gapAlong(p *partPair, n r3.Vec, poseA, poseB *geom.Pose) float64 {
-	a := s.scene.Bodies.PartPose(s.scene.Body[p.a], int(p.partA), *poseA)
-	b := s.scene.Bodies.PartPose(s.scene.Body[p.b], int(p.partB), *poseB)
-	return -s.features[p.shapeA].farthest(&a, n) - s.features[p.shapeB].farthest(&b, r3.Scale(-1, n))
+	if !p.inA {
+		poseA = ptr(s.scene.Bodies.PartPose(s.scene.Body[p.a], int(p.partA), *poseA))
+	}
+	if !p.inB {
+		poseB = ptr(s.scene.Bodies.PartPose(s.scene.Body[p.b], int(p.partB), *poseB))
+	}
+	return -s.features[p.shapeA].farthest(poseA, n) - s.features[p.shapeB].farthest(poseB, r3.Scale(-1, n))
 }
 
 // farthest bounds ⟨n, x⟩ over the points x of a shape at a pose. Of half-spaces n is the normal.

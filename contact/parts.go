@@ -43,14 +43,12 @@ func (s *Simulation) newHalf() error {
 	o := s.o
 	o.TimeStep /= 2
 	state := &State{Worlds: worlds, Pose: make([]float64, 7*worlds*bodies)}
-	for k := range worlds * bodies {
-		state.Pose[7*k+3] = 1
-	}
-	half, err := NewSimulation(s.scene, state, s.solver, o)
-	if err != nil {
+	half := &Simulation{scene: s.scene, pairs: s.pairs, features: s.features, inverse: s.inverse, solver: s.solver, o: o,
+		gravity: s.gravity, builder: s.builder, fixed: s.fixed, arm: s.arm, memory: s.memory, halvings: s.halvings + 1}
+	half.contacts.trusted = true
+	if err := half.start(state); err != nil {
 		return err
 	}
-	half.halvings, half.memory = s.halvings+1, s.memory
 	s.half, s.inHalves = half, make([]halves, len(s.idle))
 	return nil
 }

@@ -169,6 +169,7 @@ type Simulation struct {
 	results *batch.Results
 	job     batch.Job
 
+	fixed  []lanes.Fixed
 	arm    []float64   // [B] distance of the center of mass from the farthest point of a body
 	bodies []bodyState // [W,B]
 
@@ -365,7 +366,10 @@ func (s *Simulation) startKernels() {
 		s.kernel.Convex = 1
 	}
 	p := &s.problem
-	s.columns = lanes.Columns{Fixed: make([]lanes.Fixed, bodies), Pose: s.state.Pose, Velocity: s.state.Velocity,
+	if s.fixed == nil {
+		s.setFixed()
+	}
+	s.columns = lanes.Columns{Fixed: s.fixed, Pose: s.state.Pose, Velocity: s.state.Velocity,
 		Momentum: s.state.Momentum, State: unsafe.Pointer(unsafe.SliceData(s.bodies)), Inertia: p.Inertia,
 		Free: p.Velocity, Count: p.Count, Sides: s.side, Energy: s.state.Energy, Allowed: s.allowed, Change: s.change}
 	s.rules = lanes.Rules{Bodies: int32(bodies), TimeStep: o.TimeStep, Correction: o.Correction,
@@ -377,8 +381,13 @@ func (s *Simulation) startKernels() {
 		s.assembly.Pairs[i] = lanes.Pair{A: q.a, B: q.b, Friction: q.friction, Restitution: q.restitution, Size: q.size,
 			Slop: q.slop}
 	}
-	for b := range bodies {
-		f := &s.columns.Fixed[b]
+}
+
+// setFixed sets what does not change of each body.
+func (s *Simulation) setFixed() {
+	s.fixed = make([]lanes.Fixed, len(s.scene.Body))
+	for b := range s.fixed {
+		f := &s.fixed[b]
 		f.Mass, f.Center, f.Arm = s.scene.Mass[b], array(s.scene.center(b)), s.arm[b]
 		f.Radius = s.scene.Bodies.Bounds(s.scene.Body[b]).Radius
 		if s.scene.movable(int32(b)) {
