@@ -15,6 +15,7 @@ type Workspace struct {
 	corners []vec2
 	seen    map[int32]bool
 	cones   []cone
+	bounds  [2]geom.HessianBounds // of A and of B
 	solver  ref.Workspace
 }
 
@@ -33,6 +34,7 @@ var featureAngles = [...]float64{1e-9, 1e-7, 1e-5, 1e-3}
 
 const (
 	maxNewton       = 12
+	maxNewtonDamped = 60   // of superquadrics: beside infinite curvatures steps fall by constant factors
 	minCosine       = 0.99 // between the answer's normal and the polished one
 	polished        = 1e-9 // what Newton's steps must have come down to, relative to the size
 	polishedFeature = 1e-9 // distance from the boundary of a feature that counts, relative to the size
@@ -54,14 +56,20 @@ func (w *Workspace) Exact(r *Row) (d Derivative) {
 			break
 		}
 	}
+	if state.Full() && d.s.isLarge(&d.p) {
+		state = NearSingular
+	}
 	d.smoothness = state
-	if state.Full() && !d.p.growth && d.s.value <= equalTolerance*d.p.size {
+	if touches := equalTolerance * d.p.size; d.p.growth {
+	} else if state.Full() && d.s.value <= touches {
 		switch found, proved := w.otherMinimum(&d.p, &d.s); {
 		case found:
 			d.smoothness = NotUnique
 		case !proved:
 			d.smoothness = NearSingular
 		}
+	} else if state == NearSingular && r.Value < touches && w.otherThan(&d.p, n) {
+		d.smoothness = NotUnique
 	}
 	if !d.smoothness.Full() {
 		d.s.asReported(&d.p, n, a, b, r.Value)
@@ -85,7 +93,14 @@ func (s *system) asReported(p *problem, n, a, b r3.Vec, value float64) {
 func (s *system) polish(w *Workspace, p *problem, n, a, b r3.Vec, theta float64) Smoothness {
 	start := n
 	least := math.Inf(1)
-	for range maxNewton {
+	damped := !p.growth && (isSuperquadric(p.a.core) || isSuperquadric(p.b.core))
+	steps := maxNewton
+	if damped {
+		steps = maxNewtonDamped
+	}
+	residual, from, move := math.Inf(1), n, vec2{}
+	var e basis
+	for range steps {
 		v := s.at(w, p, n, a, b, theta)
 		if !s.a.ok || !s.b.ok || v == irregular {
 			return NearSingular
@@ -93,11 +108,24 @@ func (s *system) polish(w *Workspace, p *problem, n, a, b r3.Vec, theta float64)
 		if v == parallel {
 			return s.parallelFeatures(p, theta)
 		}
+		if damped && s.a.flat+s.b.flat == 0 {
+			// Where a curvature is infinite beside the answer, steps are too long: they are halved until the conditions
+			// hold better than before, or to rounding.
+			u := s.e.of(r3.Sub(s.b.point, s.a.point))
+			if length := math.Hypot(u[0], u[1]); length > residual && length > 1e-13*p.size {
+				move = vec2{move[0] / 2, move[1] / 2}
+				n = r3.Unit(r3.Add(from, e.vec(move)))
+				continue
+			} else {
+				residual = length
+			}
+		}
 		x, ok := s.newton(p)
 		step := math.Hypot(x.dn[0], x.dn[1])
 		if !ok || !(step < 0.5) {
 			return NearSingular
 		}
+		from, move, e = n, x.dn, s.e
 		n, a, b = s.advance(p, x)
 		if !(step > 1e-14) || !(step < least) && step < 1e-12 {
 			break

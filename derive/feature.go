@@ -63,7 +63,7 @@ func (w *Workspace) at(s *placed, d, hint r3.Vec, theta float64, e *basis) (f fe
 		f.curved = true
 		l.x = c.CoreSupport(dl)
 		var h geom.Mat3
-		if h, f.ok = c.SupportHessian(dl); f.ok {
+		if h, f.ok = c.SupportHessian(resolved(c, dl)); f.ok {
 			e0, e1 := s.rot.MulVecT(e[0]), s.rot.MulVecT(e[1])
 			h0, h1 := h.MulVec(e0), h.MulVec(e1)
 			f.h = sym2{r3.Dot(e0, h0), r3.Dot(e0, h1), r3.Dot(e1, h1)}
@@ -84,6 +84,26 @@ func (w *Workspace) at(s *placed, d, hint r3.Vec, theta float64, e *basis) (f fe
 	f.h.add(sym2{s.radius, 0, s.radius})
 	f.point = r3.Add(r3.Add(s.rot.MulVec(l.x), s.pos), r3.Scale(s.radius, d))
 	return f
+}
+
+// leastComponent is the least component of a unit direction that counts for the Hessian of a superquadric: ten times what
+// Newton's steps come down to.
+const leastComponent = 10 * polished
+
+// resolved is a direction without the components that rounding makes. Curvatures of superquadrics are powers of them,
+// infinite or zero at zero: a pose with axes that are aligned would have those of its rounding.
+func resolved(core geom.Smooth, d r3.Vec) r3.Vec {
+	if _, ok := core.(geom.Superquadric); ok {
+		d = r3.Vec{X: withoutRounding(d.X), Y: withoutRounding(d.Y), Z: withoutRounding(d.Z)}
+	}
+	return d
+}
+
+func withoutRounding(x float64) float64 {
+	if math.Abs(x) <= leastComponent {
+		return 0
+	}
+	return x
 }
 
 // unknown is what a pass fails with that meets a kind without a case. A test takes every kind through all of them.

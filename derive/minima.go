@@ -34,7 +34,9 @@ type minima struct {
 	rollA, rollB float64   // radii of the balls that roll in the cores
 	n            r3.Vec    // the normal
 	e            [4]r3.Vec // orthogonal to it, each a right angle from the last
-	bound        float64   // h at another minimum is at most this
+	depth        float64   // h at n
+	tolerance    float64   // the difference of two minima that counts as zero
+	bound        float64   // h at another minimum is at most this: the depth and the tolerance
 	cosine       float64   // of the angle from n within which there is no other minimum
 	apart        float64   // cosine of about half of it
 	known        [knownPoints]r3.Vec
@@ -54,52 +56,73 @@ type cone struct {
 // otherMinimum reports whether the depth is attained, within the tolerance, along another normal than that of s. proved
 // is false if it is neither found nor ruled out.
 func (w *Workspace) otherMinimum(p *problem, s *system) (found, proved bool) {
-	if p.a.unbounded || p.b.unbounded {
+	f := w.minimaOf(p, s.n)
+	if !f.set(-s.value - p.a.radius - p.b.radius - f.rollA - f.rollB) {
 		return false, true
 	}
-	f := minima{a: &p.a, b: &p.b, n: s.n, cones: w.cones[:0]}
-	f.rollA, f.rollB = geom.MinCurvatureRadius(p.a.core), geom.MinCurvatureRadius(p.b.core)
-	tolerance := equalTolerance * p.size
-	depth := -s.value - p.a.radius - p.b.radius - f.rollA - f.rollB
-	if depth < -tolerance {
+	zone := w.provedZone(p, s, &f)
+	if proved = zone > 0; !proved {
+		zone = unprovedZone
+	} else if f.isDeep(zone) {
 		return false, true
 	}
-	depth = max(depth, 0)
-	f.bound = depth + tolerance
-	zone := s.zone(depth, tolerance)
-	if f.isDeep(zone) {
-		return false, true
-	}
-	zone = min(zone, 1)
-	f.cosine = (1 - zone*zone) / (1 + zone*zone)
-	f.apart = (4 - zone*zone) / (4 + zone*zone)
-	f.search(s)
+	// The frame is that of the principal directions of the sum of the Hessians.
+	phi := math.Atan2(2*s.k[1], s.k[0]-s.k[2]) / 2
+	f.search(s.e.vec(vec2{math.Cos(phi), math.Sin(phi)}), s.e.vec(vec2{-math.Sin(phi), math.Cos(phi)}), zone)
 	w.cones = f.cones
-	return f.found, f.found || len(f.cones) == 0
+	return f.found, f.found || proved && len(f.cones) == 0
 }
 
-// zone is the tangent of half the angle from n within which there is no other minimum. h(n + y), y orthogonal to n, is
-// convex: where it is k|y| above its tangent plane, it is that far above or farther beyond, which is more than what the
-// depth gains by the length of n + y, up to the angle whose half has the tangent k/depth. Flat features of two
-// dimensions hold a disc about the difference of the witnesses, of the radius k. Elsewhere k is that of a Hessian which
-// is taken to fall, from depth + least, by no more than least/2 within the angle least/(depth + least)/2. Between a
-// flat direction and a curved one it is 0.6 of the less.
-func (s *system) zone(depth, tolerance float64) float64 {
-	inside := min(s.a.inside, s.b.inside)
-	if s.a.flat == 1 && s.b.flat == 1 {
-		inside *= math.Abs(cross2(s.tA[0], s.tB[0]))
+// otherThan reports whether the depth is attained, within the tolerance, along a normal that differs from n, that of an
+// answer without a regular system, by more than the angle of unprovedZone.
+func (w *Workspace) otherThan(p *problem, n r3.Vec) bool {
+	f := w.minimaOf(p, n)
+	if p.a.unbounded || p.b.unbounded || !f.set(r3.Dot(f.support(n), n)) ||
+		!(f.depth > leastDepth*p.size+geom.MinSize) {
+		return false
 	}
-	zone := inside / (depth + tolerance)
-	if s.a.flat+s.b.flat == 2 {
-		return zone
+	// Mirror images of n, which have its value where the pair is symmetric, come first.
+	for k := range 6 {
+		axis := column(&p.a.rot, k%3)
+		if k >= 3 {
+			axis = column(&p.b.rot, k%3)
+		}
+		turned := r3.Sub(r3.Scale(2*r3.Dot(n, axis), axis), n)
+		for _, d := range [2]r3.Vec{turned, r3.Scale(-1, turned)} {
+			if r3.Dot(d, n) < apartUnproved && r3.Dot(f.support(d), d) <= f.bound {
+				return true
+			}
+		}
 	}
-	share := 1.0
-	if s.a.flat+s.b.flat == 1 {
-		share = 0.6
-	}
-	curved := 0.25 * s.least / (s.least + depth) * (1 + 0.5*s.least/(depth+tolerance))
-	level := min(2*math.Sqrt(tolerance/s.least), 0.025) // h is above the bound at half of this angle
-	return min(share*zone, max(share*curved, level))
+	e := tangentBasis(n)
+	f.search(e[0], e[1], unprovedZone)
+	w.cones = f.cones
+	return f.found
+}
+
+// leastDepth, times the size of the pair, is the depth without the balls beyond which a row whose system is singular is
+// looked at for another minimum: the depths of curved shapes, and so their normals when they touch, are not exact to
+// less. Shapes whose cores just touch, as that of a sphere about a point of an axis, stay near singular.
+const leastDepth = 1e-7
+
+// unprovedZone is the zone of a row for which none is proved. It is near singular unless another minimum is beyond.
+const (
+	unprovedZone  = 0.02
+	apartUnproved = (4 - unprovedZone*unprovedZone) / (4 + unprovedZone*unprovedZone) // see minima.apart
+)
+
+func (w *Workspace) minimaOf(p *problem, n r3.Vec) minima {
+	f := minima{a: &p.a, b: &p.b, n: n, tolerance: equalTolerance * p.size, cones: w.cones[:0]}
+	f.rollA, f.rollB = geom.MinCurvatureRadius(p.a.core), geom.MinCurvatureRadius(p.b.core)
+	return f
+}
+
+// set takes the depth of D without its balls. It reports whether another minimum is possible: half-spaces have one
+// normal, and a negative depth is a distance.
+func (f *minima) set(depth float64) bool {
+	f.depth = max(depth, 0)
+	f.bound = f.depth + f.tolerance
+	return !f.a.unbounded && !f.b.unbounded && depth >= -f.tolerance
 }
 
 // isDeep reports whether the balls about the centers rule out all normals beyond the zone. With a normal
@@ -117,11 +140,12 @@ func (f *minima) isDeep(zone float64) bool {
 // innerRadius is the radius of a ball about the center within a core, without its own ball.
 func innerRadius(core geom.Shape) float64 { return max(core.Inradius()-core.Radius(), 0) }
 
-// search goes on until no cone is left, another minimum is found, or there are too many support points.
-func (f *minima) search(s *system) {
-	// The frame is that of the principal directions of the sum of the Hessians.
-	phi := math.Atan2(2*s.k[1], s.k[0]-s.k[2]) / 2
-	x, y := s.e.vec(vec2{math.Cos(phi), math.Sin(phi)}), s.e.vec(vec2{-math.Sin(phi), math.Cos(phi)})
+// search looks for another minimum beyond a zone, in the frame of x and y, which are orthogonal to n. It goes on until no
+// cone is left, another minimum is found, or there are too many support points.
+func (f *minima) search(x, y r3.Vec, zone float64) {
+	zone = min(zone, 1)
+	f.cosine = (1 - zone*zone) / (1 + zone*zone)
+	f.apart = (4 - zone*zone) / (4 + zone*zone)
 	f.e = [4]r3.Vec{x, y, r3.Scale(-1, x), r3.Scale(-1, y)}
 	// The rays with m = ±1 of the last cones are on the boundary of the zone, those between within it.
 	p, q := math.Sqrt2*f.cosine, math.Sqrt(max(1-f.cosine*f.cosine, 0))

@@ -69,10 +69,15 @@ func (r *Row) problem() problem {
 	p.b = place(r.B, r.PoseB, r3.Sub(r.PoseB.Position, r.PoseA.Position), r.CenterB)
 	p.size = sizeOf(r.A) + sizeOf(r.B)
 	if !r.Growth {
-		p.size = max(p.size+math.Abs(r.Value), geom.MinSize) // two points have no size
+		// Two points have no size. A point on a half-space has none of its distance either.
+		p.size = max(p.size+math.Abs(r.Value), geom.MinSize, farShare*r3.Norm(p.b.pos))
 	}
 	return p
 }
+
+// farShare, times the distance of both positions, is at least the size of a pair: what rounding of positions is
+// relative to, 1e-16 of that distance, is then below 1e-10 of the size.
+const farShare = 1e-6
 
 // sizeOf is the share of a shape in the size of a pair, as ref.Pair.Size counts it.
 func sizeOf(s geom.Shape) float64 {

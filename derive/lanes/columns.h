@@ -78,6 +78,24 @@ INLINE void respond(response *r, const linear *s, int flat) {
     }
 }
 
+#define LARGEST_RESPONSE 1e6 // the constant of package derive of this name
+
+INLINE vd largest_of2(s2 h) { return greater(greater(magnitude(h.xx), magnitude(h.xy)), magnitude(h.yy)); }
+INLINE vd largest_of4(m2 m) {
+    return greater(greater(magnitude(m.xx), magnitude(m.xy)), greater(magnitude(m.yx), magnitude(m.yy)));
+}
+
+// is_large returns the lanes in which a number of the response, or a curvature, exceeds the bound, or is NaN.
+INLINE vm is_large(const response *r, const linear *s, const pair *p) {
+    vd lengths = greater(greater(largest_of2(r->aa), largest_of2(r->bb)), largest_of4(r->ab));
+    lengths = greater(lengths, greater(largest_of2(s->a.h), largest_of2(s->b.h)));
+    vd speed = p->growth ? (1 + root(dot3(s->apart, s->apart)) / s->h) / s->value : all(1);
+    vd plain = greater(largest_of4(r->a), largest_of4(r->b)), over = largest_of2(r->n);
+    vd sum = (r->n.xx + r->n.xy + r->n.yy) * 0 + (r->aa.xx + r->bb.xx + r->ab.xx) * 0; // NaN if a number is
+    const double most = LARGEST_RESPONSE;
+    return ~((speed * p->size * over <= most) & (speed * plain <= most) & (lengths <= most * p->size) & (sum == 0));
+}
+
 // motion is how the relative velocity of two points enters: dδ or dα is its product with value, u that with u0 and u1.
 typedef struct {
     v3 a, b; // the points, from the positions of their bodies
@@ -187,12 +205,11 @@ INLINE void jacobian_vector(const ln_call *c, const int64_t row[W], const linear
 }
 
 // emit stores what the call asks for, of all lanes: the caller overwrites rows that are left.
-APART void emit(const pair *p, const linear *s, const int64_t row[W], int flat, int smoothness) {
+APART void emit(const pair *p, const linear *s, const response *q, const int64_t row[W], int smoothness) {
     const ln_call *c = p->call;
+    const response r = *q;
     motion x;
-    response r;
     motion_of(&x, p, s);
-    respond(&r, s, flat);
     int single = c->single_out;
     if (c->d_value) {
         v3 minus = neg3(x.value);

@@ -8,6 +8,8 @@
 //     powers.h    those of support functions with powers
 //     elementary.h  exponentials and logarithms
 //     system.h    the linear system, Newton's method
+//     caps.h      bounds of Hessians with powers
+//     zone.h      where there is no other minimum of the depth
 //     minima.h    other minima of the depth
 //     gumbel.h    Hessians smoothed by Gumbel noise
 //     noise.h     normal numbers
@@ -46,7 +48,8 @@ APART int four(const ln_call *c, int class_a, int class_b, const int64_t row[W],
         valid &= grows(&p.a) | grows(&p.b);
         p.center_a = center_of(&p.a), p.center_b = add3(center_of(&p.b), p.b.position);
     } else {
-        p.size = scale = greater(p.size + magnitude(p.value), all(MIN_SIZE));
+        scale = greater(p.size + magnitude(p.value), all(MIN_SIZE));
+        p.size = greater(scale, FAR_SHARE * root(dot3(p.b.position, p.b.position)));
     }
     p.normal = numbers3(c->single, c->normal, row);
     p.witness_a = sub3(numbers3(c->single, c->witness_a, row), at_a);
@@ -59,17 +62,23 @@ APART int four(const ln_call *c, int class_a, int class_b, const int64_t row[W],
     p.active = bits(valid);
     if (p.active == 0) return 0;
     int good = polish(&p, &s), first = todo->count;
+    int curved = is_curved(class_a) && is_curved(class_b);
+    response r;
+    if (good != 0) {
+        respond(&r, &s, !curved);
+        good &= ~bits(is_large(&r, &s, &p));
+    }
     if (good != 0 && !p.growth) good &= ~other_minimum(&p, &s, good & distinct, row, todo);
     if (good == 0) return 0;
-    int curved = is_curved(class_a) && is_curved(class_b);
     int smoothness = curved ? LN_SMOOTH : LN_UNIQUE;
     if (c->mode != LN_EXACT) {
         good = smooth(&p, &s, row, good);
         smoothness = LN_SMOOTHED;
-        curved = class_a != LN_HALFSPACE && class_b != LN_HALFSPACE;
+        respond(&r, &s, class_a == LN_HALFSPACE || class_b == LN_HALFSPACE);
+        good &= ~bits(is_large(&r, &s, &p));
         keep(todo, first, good);
     }
-    emit(&p, &s, row, !curved, smoothness);
+    emit(&p, &s, &r, row, smoothness);
     return good;
 }
 

@@ -4,8 +4,7 @@
 #ifndef LN_MINIMA_H
 #define LN_MINIMA_H
 
-#include "points.h"
-#include "system.h"
+#include "zone.h"
 
 #define MAX_ROUNDS 512
 #define MAX_CONES 64
@@ -237,10 +236,6 @@ INLINE void keep(jobs *todo, int first, int kept) {
     todo->count = n;
 }
 
-// OF_SHAPES is a number of the shape of each lane.
-#define OF_SHAPES(s, field) \
-    ((vd){(s)->shape[0]->field, (s)->shape[1]->field, (s)->shape[2]->field, (s)->shape[3]->field})
-
 INLINE v3 middle_of(const side *s) {
     return add3(rotate(s->r, (v3){OF_SHAPES(s, middle[0]), OF_SHAPES(s, middle[1]), OF_SHAPES(s, middle[2])}),
                 s->position);
@@ -269,7 +264,8 @@ APART vm box_minimum(const pair *p, const linear *s, vd bound) {
     return found;
 }
 
-// other_minimum returns the lanes that have another minimum, and adds those to the jobs that may have one.
+// other_minimum returns the lanes that have another minimum or no zone that is proved here, and adds those to the jobs
+// that may have one.
 APART int other_minimum(const pair *p, const linear *s, int active, const int64_t row[W], jobs *todo) {
     if (p->class_a == LN_HALFSPACE || p->class_b == LN_HALFSPACE) return 0;
     vd tolerance = EQUAL_TOLERANCE * p->size;
@@ -279,26 +275,17 @@ APART int other_minimum(const pair *p, const linear *s, int active, const int64_
     if (bits(open) == 0) return 0;
     depth = greater(depth, all(0));
     vd bound = depth + tolerance;
-    // The zone.
-    vm any = s->of_a[0] | s->of_b[0], two = s->of_a[1] | s->of_b[1];
-    v2 t = s->t[0], across = {-t.y, t.x};
-    vd inside = lesser(s->a.inside, s->b.inside);
-    inside *= pick(s->a.edge & s->b.edge, magnitude(t.x * s->t[1].y - s->t[1].x * t.y), all(1));
-    vd half = (s->k.xx - s->k.yy) * 0.5;
-    vd least = (s->k.xx + s->k.yy) * 0.5 - root(half * half + s->k.xy * s->k.xy);
-    least = pick(any, dot2(across, form2(s->k, across)), least);
-    vd level = lesser(2 * root(tolerance / least), all(0.025));
-    vd zone = inside / bound, share = pick(any, all(0.6), all(1));
-    vd curved = 0.25 * least / (least + depth) * (1 + 0.5 * least / bound);
-    zone = pick(two, zone, lesser(share * zone, greater(share * curved, level)));
+    vd zone = proved_zone(p, s, depth, tolerance, rolling, bits(open));
+    int unproved = bits(open & ~(zone > 0));
+    open &= zone > 0;
     // Balls about the centers.
     v3 c = sub3(middle_of(&p->a), middle_of(&p->b));
     vd r = OF_SHAPES(&p->a, inner) + OF_SHAPES(&p->b, inner) - rolling, along = dot3(c, s->n);
     vd beside = root(greater(dot3(c, c) - along * along, all(0))), v = 1 / zone;
     open &= ~(r - bound - along > v * (2 * beside + v * greater(bound - r - along, all(0))));
-    if (p->class_a == LN_BOX && p->class_b == LN_BOX) return bits(open & box_minimum(p, s, bound));
+    if (p->class_a == LN_BOX && p->class_b == LN_BOX) return unproved | bits(open & box_minimum(p, s, bound));
     int left = bits(open);
-    if (left == 0) return 0;
+    if (left == 0) return unproved;
     zone = lesser(zone, all(1));
     vd square = zone * zone, cosine = (1 - square) / (1 + square), apart = (4 - square) / (4 + square);
     // The principal directions of K: half of the angle of (kxx - kyy, 2·kxy).
@@ -315,7 +302,7 @@ APART int other_minimum(const pair *p, const linear *s, int active, const int64_
         get3(j->n, s->n, i), get3(j->e0, e0, i), get3(j->e1, e1, i);
         j->bound = bound[i], j->cosine = cosine[i], j->apart = apart[i], j->rolling = rolling[i];
     }
-    return 0;
+    return unproved;
 }
 
 #endif
