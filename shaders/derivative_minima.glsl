@@ -4,6 +4,7 @@
 #define CLEARANCE_DERIVATIVE_MINIMA_GLSL
 
 #include "derivative_system.glsl"
+#include "derivative_zone.glsl"
 
 const double EQUAL_TOLERANCE = 1e-9lf; // difference of two minima that counts as zero, relative to the size
 const double LEAN = 20.0lf, MAX_RATIO = 16.0lf;
@@ -40,24 +41,6 @@ dvec3 differenceSupport(dvec3 d, double rolling) {
         point = sum;
     }
     return addScaled(point, -rolling, d);
-}
-
-// zoneOf returns the tangent of half the angle from n within which there is no other minimum.
-double zoneOf(System s, double depth, double tolerance) {
-    double inside = min(s.a.inside, s.b.inside), bound = depth + tolerance;
-    uint flat_ = s.a.dimension + s.b.dimension;
-    if (s.a.dimension == 1u && s.b.dimension == 1u) inside *= abs(s.t0.x * s.t1.y - s.t1.x * s.t0.y);
-    double zone = inside / bound;
-    if (flat_ == 2u) return zone;
-    double half_ = (s.k.x - s.k.z) * 0.5lf;
-    double least = (s.k.x + s.k.z) * 0.5lf - squareRoot(half_ * half_ + s.k.y * s.k.y);
-    if (flat_ == 1u) {
-        dvec2 across = dvec2(-s.t0.y, s.t0.x);
-        least = dot2(across, form2(s.k, across));
-    }
-    double share = flat_ == 1u ? 0.6lf : 1.0lf, level = min(2.0lf * squareRoot(tolerance / least), 0.025lf);
-    double curved = 0.25lf * least / (least + depth) * (1.0lf + 0.5lf * least / bound);
-    return min(share * zone, max(share * curved, level));
 }
 
 // isDeep reports whether balls about points within the shapes rule out all normals beyond the zone.
@@ -174,6 +157,14 @@ bool consider(MinimaSearch f, Cone c, uint round_, uint perSupport) {
     return false;
 }
 
+// hasDepth reports whether the cores intersect: a row whose system is singular is then looked at for another minimum, by
+// the host.
+bool hasDepth(dvec3 n, double size) {
+    const double LEAST_DEPTH = 1e-7lf;
+    double rolling = shapeOf(0u).erode + shapeOf(1u).erode;
+    return dotProduct(differenceSupport(n, rolling), n) > LEAST_DEPTH * size + MIN_SIZE;
+}
+
 // otherMinimum says whether the depth is attained, within the tolerance, along another normal than that of s. The
 // result does not count if the loop passes exceed the limit.
 uint otherMinimum(System s, double size) {
@@ -185,7 +176,8 @@ uint otherMinimum(System s, double size) {
     if (depth < -tolerance) return NO_OTHER_MINIMUM;
     depth = max(depth, 0.0lf);
     f.bound = depth + tolerance;
-    double zone = zoneOf(s, depth, tolerance);
+    double zone = provedZone(s, size, depth, tolerance, f.rolling);
+    if (!(zone > 0.0lf)) return UNPROVED_MINIMUM;
     if (isDeep(f, zone)) return NO_OTHER_MINIMUM;
     zone = min(zone, 1.0lf);
     double square = zone * zone, cosine = (1.0lf - square) / (1.0lf + square);

@@ -64,4 +64,16 @@ Response respond(System s) {
     return r;
 }
 
+double largestOf(dvec3 m) { return max(max(abs(m.x), abs(m.y)), abs(m.z)); }
+double largestOf4(dvec4 m) { return max(max(abs(m.x), abs(m.y)), max(abs(m.z), abs(m.w))); }
+
+// isLarge reports whether a number of the response, or a curvature, exceeds the bound of package derive.
+bool isLarge(Response r, System s, double size) {
+    const double LARGEST_RESPONSE = 1e6lf;
+    double lengths = max(max(largestOf(r.qAA), largestOf(r.qBB)), largestOf4(r.qAB));
+    lengths = max(lengths, max(largestOf(s.a.hessian), largestOf(s.b.hessian)));
+    double plain = max(largestOf4(r.mA), largestOf4(r.mB)), over = largestOf(r.n);
+    return !(size * over <= LARGEST_RESPONSE && plain <= LARGEST_RESPONSE && lengths <= LARGEST_RESPONSE * size);
+}
+
 #endif

@@ -69,7 +69,8 @@ uint derive(uint row) {
     given.witnessB = fromB;
     double gap = gapAt(row);
     precise double size = sizeOf(shapeA) + sizeOf(shapeB) + abs(given.value);
-    size = max(size, MIN_SIZE);
+    const double FAR_SHARE = 1e-6lf;
+    size = max(size, max(MIN_SIZE, FAR_SHARE * norm(positionFromA(1u))));
     double largest = max(max(norm(fromA), norm(fromB)), abs(given.value));
     if (!(abs(squaredNorm(normal) - 1.0lf) < MAX_LENGTH_ERROR && largest < FAR)) return NOT_DERIVED;
     precise double lower = given.value - gap, widest = MAX_RELATIVE_GAP * size;
@@ -86,7 +87,14 @@ uint derive(uint row) {
     uint smoothness = polish(given, size, hasHessian(kindA) && hasHessian(kindB), passes, s);
     if (smoothness == NOT_DERIVED) return NOT_DERIVED;
     bool full = smoothness == SMOOTH_PAIR || smoothness == UNIQUE_FEATURES;
-    if (full && kindA != KIND_HALFSPACE && kindB != KIND_HALFSPACE) {
+    if (full && isLarge(respond(s), s, size)) {
+        smoothness = NEAR_SINGULAR;
+        full = false;
+    }
+    bool bounded = kindA != KIND_HALFSPACE && kindB != KIND_HALFSPACE;
+    if (smoothness == NEAR_SINGULAR && (kindA == KIND_SUPERQUADRIC || kindB == KIND_SUPERQUADRIC)) return NOT_DERIVED;
+    if (smoothness == NEAR_SINGULAR && bounded && hasDepth(given.normal, size)) return NOT_DERIVED;
+    if (full && bounded) {
         uint other = otherMinimum(s, size);
         if (other == UNPROVED_MINIMUM) return NOT_DERIVED;
         if (other == OTHER_MINIMUM) {
@@ -98,7 +106,8 @@ uint derive(uint row) {
     if (GUMBEL != 0u) {
         smoothness = smoothPair(size, s);
         if (smoothness == NOT_DERIVED) return NOT_DERIVED;
-        full = smoothness == SMOOTHED_PAIR;
+        full = smoothness == SMOOTHED_PAIR && !isLarge(respond(s), s, size);
+        if (!full) smoothness = NEAR_SINGULAR;
     }
     if (PRODUCT == PRODUCT_VJP) {
         writeGradient(s, full);

@@ -163,6 +163,9 @@ Local smoothFeature(Shape s, dvec3 d, dvec3 e, dvec3 f) {
     Local l = vertexFeature(supportAndHessian(s, d, e, f, hessian));
     l.hessian = hessian;
     l.ok = hessian.x + hessian.z > 0.0lf; // 0 where it does not exist
+    // Components that rounding makes: the curvature of superquadrics is a power of them.
+    const double LEAST_COMPONENT = 1e-8lf;
+    if (s.coreClass == CLASS_SUPERQUADRIC && min(min(abs(d.x), abs(d.y)), abs(d.z)) <= LEAST_COMPONENT) l.ok = false;
     return l;
 }
 

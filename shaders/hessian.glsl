@@ -12,6 +12,11 @@
 
 // The including file declares METHOD. Unless it is rtr, all shapes are ellipsoids and spheres.
 
+real dotProduct2(real2 a, real2 b) {
+    precise real s = a.x * b.x + a.y * b.y;
+    return s;
+}
+
 // outerSquare returns the form v vᵀ for a vector v with <e, v> = a and <f, v> = b.
 real3 outerSquare(real a, real b) {
     precise real3 s = real3(a * a, a * b, b * b);

@@ -60,11 +60,6 @@ real2 multiply(real3 m, real2 v) {
     return r;
 }
 
-real dotProduct2(real2 a, real2 b) {
-    precise real s = a.x * b.x + a.y * b.y;
-    return s;
-}
-
 // smallestEigenvalue returns the smaller eigenvalue of a form on an orthonormal basis.
 real smallestEigenvalue(real3 m) {
     precise real halfDifference = real(0.5) * (m.x - m.z);
