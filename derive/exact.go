@@ -24,6 +24,7 @@ type Derivative struct {
 	p          problem
 	s          system
 	smoothness Smoothness
+	other      bool        // another minimum of the depth was found
 	full       *[10]Twists // the Jacobian of a zeroth-order estimate: value, normal, witnesses; else nil
 }
 
@@ -64,12 +65,12 @@ func (w *Workspace) Exact(r *Row) (d Derivative) {
 	} else if state.Full() && d.s.value <= touches {
 		switch found, proved := w.otherMinimum(&d.p, &d.s); {
 		case found:
-			d.smoothness = NotUnique
+			d.smoothness, d.other = NotUnique, true
 		case !proved:
 			d.smoothness = NearSingular
 		}
 	} else if state == NearSingular && r.Value < touches && w.otherThan(&d.p, n) {
-		d.smoothness = NotUnique
+		d.smoothness, d.other = NotUnique, true
 	}
 	if !d.smoothness.Full() {
 		d.s.asReported(&d.p, n, a, b, r.Value)

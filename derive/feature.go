@@ -63,7 +63,7 @@ func (w *Workspace) at(s *placed, d, hint r3.Vec, theta float64, e *basis) (f fe
 		f.curved = true
 		l.x = c.CoreSupport(dl)
 		var h geom.Mat3
-		if h, f.ok = c.SupportHessian(resolved(c, dl)); f.ok {
+		if h, f.ok = hessian(c, dl); f.ok {
 			e0, e1 := s.rot.MulVecT(e[0]), s.rot.MulVecT(e[1])
 			h0, h1 := h.MulVec(e0), h.MulVec(e1)
 			f.h = sym2{r3.Dot(e0, h0), r3.Dot(e0, h1), r3.Dot(e1, h1)}
@@ -91,12 +91,27 @@ func (w *Workspace) at(s *placed, d, hint r3.Vec, theta float64, e *basis) (f fe
 const leastComponent = 10 * polished
 
 // resolved is a direction without the components that rounding makes. Curvatures of superquadrics are powers of them,
-// infinite or zero at zero: a pose with axes that are aligned would have those of its rounding.
-func resolved(core geom.Smooth, d r3.Vec) r3.Vec {
-	if _, ok := core.(geom.Superquadric); ok {
-		d = r3.Vec{X: withoutRounding(d.X), Y: withoutRounding(d.Y), Z: withoutRounding(d.Z)}
+// infinite or zero at zero: a pose with axes that are aligned would have those of its rounding. ok is false for a power
+// by which curvatures beside zero differ from that at zero even so.
+func resolved(core geom.Smooth, d r3.Vec) (_ r3.Vec, ok bool) {
+	c, superquadric := core.(geom.Superquadric)
+	if !superquadric {
+		return d, true
 	}
-	return d
+	d = r3.Vec{X: withoutRounding(d.X), Y: withoutRounding(d.Y), Z: withoutRounding(d.Z)}
+	pole := d.X == 0 && d.Y == 0
+	return d, (d.Z != 0 && !pole || isResolved(c.Alpha1)) && (d.X != 0 && d.Y != 0 || pole || isResolved(c.Alpha2))
+}
+
+// isResolved reports whether |u|^(e-2), e = 2/(2-α), differs from its value at u = 0 by less than 1e-3 where |u| is at
+// most leastComponent: α is 1, or e - 2 at least 3/8.
+func isResolved(alpha float64) bool { return alpha == 1 || 2/(2-alpha) >= 2.375 }
+
+// hessian is that of the support function of a smooth core in the unit direction d.
+func hessian(c geom.Smooth, d r3.Vec) (h geom.Mat3, ok bool) {
+	d, resolved := resolved(c, d)
+	h, ok = c.SupportHessian(d)
+	return h, ok && resolved
 }
 
 func withoutRounding(x float64) float64 {

@@ -19,6 +19,8 @@ func (h sym2) times(m mat2) mat2 {
 	return mat2{h[0]*m[0] + h[1]*m[2], h[0]*m[1] + h[1]*m[3], h[1]*m[0] + h[2]*m[2], h[1]*m[1] + h[2]*m[3]}
 }
 
+func (h sym2) full() mat2 { return mat2{h[0], h[1], h[1], h[2]} }
+
 func (m *mat2) addOuter(k float64, a, b vec2) {
 	m[0] += k * a[0] * b[0]
 	m[1] += k * a[0] * b[1]
@@ -26,7 +28,7 @@ func (m *mat2) addOuter(k float64, a, b vec2) {
 	m[3] += k * a[1] * b[1]
 }
 
-// isLarge reports whether a number of the response exceeds largestResponse. With w_i = ω_i × n and u the tangential
+// isLarge reports whether the Frobenius norm of a matrix of the response, or of a Hessian, exceeds largestResponse. With w_i = ω_i × n and u the tangential
 // part of the relative velocity of the witnesses, as package lanes has them (columns.h),
 //
 //	dn = N·u + M_A·w_A + M_B·w_B
@@ -48,7 +50,7 @@ func (s *system) isLarge(p *problem) bool {
 	var m [2]mat2
 	for i := range sides {
 		x := &sides[i]
-		m[i] = n.times(mat2{x.h[0], x.h[1], x.h[1], x.h[2]})
+		m[i] = n.times(x.h.full())
 		for k := range x.flat {
 			x.t[k] = vec2{x.sign * x.t[k][0], x.sign * x.t[k][1]}
 			x.y[k] = vec2{s.inverse[0][x.at+k], s.inverse[1][x.at+k]}
@@ -59,19 +61,17 @@ func (s *system) isLarge(p *problem) bool {
 	if p.growth {
 		speed = (1 + r3.Norm(r3.Sub(s.abar, s.bbar))/s.h) / s.value
 	}
-	note := func(scale float64, numbers ...float64) {
-		for _, v := range numbers {
-			if v = math.Abs(v) * scale; !(v <= worst) {
-				worst = v
-			}
+	note := func(scale float64, m mat2) { // its Frobenius norm, which does not depend on the basis
+		if v := scale * math.Sqrt(m[0]*m[0]+m[1]*m[1]+m[2]*m[2]+m[3]*m[3]); !(v <= worst) {
+			worst = v
 		}
 	}
-	note(speed*p.size, n[:]...)
+	note(speed*p.size, n.full())
 	over := 1 / p.size
 	for i := range sides {
 		a := &sides[i]
-		note(speed, m[i][:]...)
-		note(over, a.h[:]...)
+		note(speed, m[i])
+		note(over, a.h.full())
 		for j := i; j < 2; j++ {
 			b := &sides[j]
 			q := a.h.times(m[j])
@@ -85,7 +85,7 @@ func (s *system) isLarge(p *problem) bool {
 			if i == j {
 				q[0], q[1], q[2], q[3] = q[0]-a.h[0], q[1]-a.h[1], q[2]-a.h[1], q[3]-a.h[2]
 			}
-			note(over, q[:]...)
+			note(over, q)
 		}
 	}
 	return !(worst <= largestResponse)

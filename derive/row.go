@@ -96,11 +96,18 @@ func (r *Row) usable() bool {
 	if r.A.Kind().Traits().Unbounded && r.B.Kind().Traits().Unbounded {
 		return false
 	}
+	if r.Growth && !(r.Value > leastGrowth) {
+		return false
+	}
 	return math.Abs(r3.Norm2(r.Normal)-1) < maxLengthError && r.Gap <= maxRelativeGap*r.scale()
 }
 
 // maxLengthError is how far the squared length of a normal may be from 1.
 const maxLengthError = 1e-3
+
+// leastGrowth is the growth distance up to which an answer has no normal: a center lies in the other shape, or on it but
+// for rounding.
+const leastGrowth = 1e-9
 
 // maxRelativeGap is the gap, relative to what tolerances are relative to, beyond which an answer is a bound and
 // not a value: those of rows beyond a cut-off, and of separated rows of penetration queries. Default tolerances

@@ -37,16 +37,40 @@ func (w *Workspace) Of(r *Row, o *Options, index uint64) Derivative {
 	s := &d.s
 	a, b := feature{point: s.a.point}, feature{point: s.b.point}
 	n, value := s.n, s.value
+	// Smoothing makes no difference to a choice between minima. Parallel features were not searched for others.
+	if d.smoothness == NotUnique && !d.other && !d.p.growth && value < 0 {
+		d.other = w.otherThan(&d.p, n)
+	}
+	// Nor do superquadrics, whose curvature may be infinite, have other Hessians with Gumbel noise.
+	same := o.Mode == Gumbel && (isSuperquadric(d.p.a.core) || isSuperquadric(d.p.b.core))
+	if d.other || d.smoothness == NearSingular && same {
+		return d
+	}
 	ok := w.smoothed(&a, &d.p.a, n, o, index, 0, d.p.size, &s.e)
 	ok = w.smoothed(&b, &d.p.b, r3.Scale(-1, n), o, index, 1, d.p.size, &s.e) && ok
 	s.assemble(&d.p, n, a, b)
 	s.value = value
 	d.smoothness = Smoothed
-	if !ok || s.solve() != regular {
+	if !ok || s.solve() != regular || s.isLarge(&d.p) || !s.movesAlong(&d.p) {
 		s.asReported(&d.p, n, a.point, b.point, value)
 		d.smoothness = NearSingular
 	}
 	return d
+}
+
+// maxDeparture is the angle, and the length relative to the size, by which a common rotation of both bodies by a radian
+// may move an answer otherwise than the bodies.
+const maxDeparture = 1e-3
+
+// movesAlong reports whether a common motion of both bodies moves the answer along. A smoothed system does not know
+// where the answer is: it takes it for one that meets the optimality conditions. What their residual moves the normal
+// and the witnesses by is also what a rotation of it, by a radian, leaves of them.
+func (s *system) movesAlong(p *problem) bool {
+	x, ok := s.newton(p)
+	bentA, bentB := s.a.h.mul(x.dn), s.b.h.mul(x.dn)
+	most := maxDeparture * p.size
+	return ok && math.Hypot(x.dn[0], x.dn[1]) <= maxDeparture && math.Hypot(bentA[0], bentA[1]) <= most &&
+		math.Hypot(bentB[0], bentB[1]) <= most
 }
 
 // smoothed sets the smoothed Hessian of a shape with the outward normal n. A half-space keeps its plane: it has no
@@ -101,12 +125,15 @@ func (h *sym2) clamp() {
 	*h = sym2{h[0] - k*(h[0]-greatest), h[1] - k*h[1], h[2] - k*(h[2]-greatest)}
 }
 
-// gaussianHessian is the estimate of the Hessian of the core in world axes, neither symmetric nor projected.
+// gaussianHessian is the estimate of the Hessian of the core in world axes, neither symmetric nor projected. The noise is
+// that of the frame of the shape, so that a rotation of the world rotates it as well.
 func gaussianHessian(s *placed, n r3.Vec, epsilon float64, samples int, g *noise, which uint32) (m geom.Mat3) {
 	d := s.rot.MulVecT(n)
 	for j := range samples {
-		z := g.normals(uint32(j), which)
-		zl := s.rot.MulVecT(r3.Vec{X: z[0], Y: z[1], Z: z[2]})
+		four := g.normals(uint32(j), which)
+		zl := r3.Vec{X: four[0], Y: four[1], Z: four[2]}
+		world := s.rot.MulVec(zl)
+		z := [3]float64{world.X, world.Y, world.Z}
 		step := r3.Scale(epsilon, zl)
 		x := r3.Sub(s.core.CoreSupport(r3.Add(d, step)), s.core.CoreSupport(r3.Sub(d, step)))
 		x = r3.Scale(0.5/(float64(samples)*epsilon), s.rot.MulVec(x))
@@ -139,7 +166,7 @@ func (w *Workspace) gumbelHessian(core geom.Shape, d r3.Vec, epsilon float64, ri
 	case *geom.Convex:
 		m = w.gumbelHull(c.Hull(), d, epsilon, rings)
 	case geom.Smooth:
-		return c.SupportHessian(d)
+		return hessian(c, d)
 	default:
 		panic(unknown(c))
 	}

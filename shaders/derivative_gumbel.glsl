@@ -110,4 +110,12 @@ uint smoothPair(double size, inout System s) {
     return s.regular ? SMOOTHED_PAIR : NEAR_SINGULAR;
 }
 
+// movesAlong reports whether a common motion of both bodies moves the answer along, see package derive.
+bool movesAlong(System s, double size) {
+    const double MAX_DEPARTURE = 1e-3lf;
+    dvec2 dn = newtonStep(s).dn, bentA = form2(s.a.hessian, dn), bentB = form2(s.b.hessian, dn);
+    double farthest = MAX_DEPARTURE * size, square = farthest * farthest;
+    return dot2(dn, dn) <= MAX_DEPARTURE * MAX_DEPARTURE && dot2(bentA, bentA) <= square && dot2(bentB, bentB) <= square;
+}
+
 #endif

@@ -64,16 +64,17 @@ Response respond(System s) {
     return r;
 }
 
-double largestOf(dvec3 m) { return max(max(abs(m.x), abs(m.y)), abs(m.z)); }
-double largestOf4(dvec4 m) { return max(max(abs(m.x), abs(m.y)), max(abs(m.z), abs(m.w))); }
+double square3(dvec3 h) { return h.x * h.x + 2.0lf * h.y * h.y + h.z * h.z; }
+double square4(dvec4 m) { return m.x * m.x + m.y * m.y + m.z * m.z + m.w * m.w; }
 
-// isLarge reports whether a number of the response, or a curvature, exceeds the bound of package derive.
+// isLarge reports whether the Frobenius norm of a matrix of the response, or of a Hessian, exceeds the bound of package
+// derive.
 bool isLarge(Response r, System s, double size) {
     const double LARGEST_RESPONSE = 1e6lf;
-    double lengths = max(max(largestOf(r.qAA), largestOf(r.qBB)), largestOf4(r.qAB));
-    lengths = max(lengths, max(largestOf(s.a.hessian), largestOf(s.b.hessian)));
-    double plain = max(largestOf4(r.mA), largestOf4(r.mB)), over = largestOf(r.n);
-    return !(size * over <= LARGEST_RESPONSE && plain <= LARGEST_RESPONSE && lengths <= LARGEST_RESPONSE * size);
+    double plain = LARGEST_RESPONSE * LARGEST_RESPONSE, lengths = plain * size * size, over = plain / (size * size);
+    return !(square3(r.n) <= over && square4(r.mA) <= plain && square4(r.mB) <= plain && square3(r.qAA) <= lengths &&
+             square3(r.qBB) <= lengths && square4(r.qAB) <= lengths && square3(s.a.hessian) <= lengths &&
+             square3(s.b.hessian) <= lengths);
 }
 
 #endif

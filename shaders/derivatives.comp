@@ -102,11 +102,13 @@ uint derive(uint row) {
             full = false;
         }
     }
+    // Smoothing makes no difference to a choice between minima, which the host looks for.
+    if (GUMBEL != 0u && smoothness == NOT_UNIQUE && bounded && given.value < 0.0lf) return NOT_DERIVED;
     if (!full) takeReported(given, s);
     if (GUMBEL != 0u) {
         smoothness = smoothPair(size, s);
         if (smoothness == NOT_DERIVED) return NOT_DERIVED;
-        full = smoothness == SMOOTHED_PAIR && !isLarge(respond(s), s, size);
+        full = smoothness == SMOOTHED_PAIR && !isLarge(respond(s), s, size) && movesAlong(s, size);
         if (!full) smoothness = NEAR_SINGULAR;
     }
     if (PRODUCT == PRODUCT_VJP) {

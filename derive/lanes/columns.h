@@ -80,20 +80,18 @@ INLINE void respond(response *r, const linear *s, int flat) {
 
 #define LARGEST_RESPONSE 1e6 // the constant of package derive of this name
 
-INLINE vd largest_of2(s2 h) { return greater(greater(magnitude(h.xx), magnitude(h.xy)), magnitude(h.yy)); }
-INLINE vd largest_of4(m2 m) {
-    return greater(greater(magnitude(m.xx), magnitude(m.xy)), greater(magnitude(m.yx), magnitude(m.yy)));
-}
+INLINE vd square2(s2 h) { return h.xx * h.xx + 2 * h.xy * h.xy + h.yy * h.yy; }
+INLINE vd square4(m2 m) { return m.xx * m.xx + m.xy * m.xy + m.yx * m.yx + m.yy * m.yy; }
 
-// is_large returns the lanes in which a number of the response, or a curvature, exceeds the bound, or is NaN.
+// is_large returns the lanes in which the Frobenius norm of a matrix of the response, or of a Hessian, exceeds the bound,
+// or is NaN.
 INLINE vm is_large(const response *r, const linear *s, const pair *p) {
-    vd lengths = greater(greater(largest_of2(r->aa), largest_of2(r->bb)), largest_of4(r->ab));
-    lengths = greater(lengths, greater(largest_of2(s->a.h), largest_of2(s->b.h)));
     vd speed = p->growth ? (1 + root(dot3(s->apart, s->apart)) / s->h) / s->value : all(1);
-    vd plain = greater(largest_of4(r->a), largest_of4(r->b)), over = largest_of2(r->n);
-    vd sum = (r->n.xx + r->n.xy + r->n.yy) * 0 + (r->aa.xx + r->bb.xx + r->ab.xx) * 0; // NaN if a number is
-    const double most = LARGEST_RESPONSE;
-    return ~((speed * p->size * over <= most) & (speed * plain <= most) & (lengths <= most * p->size) & (sum == 0));
+    vd plain = LARGEST_RESPONSE / speed, lengths = LARGEST_RESPONSE * p->size, over = plain / p->size;
+    plain *= plain, lengths *= lengths, over *= over;
+    return ~((square2(r->n) <= over) & (square4(r->a) <= plain) & (square4(r->b) <= plain) &
+             (square2(r->aa) <= lengths) & (square2(r->bb) <= lengths) & (square4(r->ab) <= lengths) &
+             (square2(s->a.h) <= lengths) & (square2(s->b.h) <= lengths));
 }
 
 // motion is how the relative velocity of two points enters: dδ or dα is its product with value, u that with u0 and u1.

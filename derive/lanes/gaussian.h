@@ -1,6 +1,6 @@
 // Hessians of cores that are smoothed by Gaussian noise [AGIMUS2023, Randomized Smoothing, eq. 26]: the mean of
-// (s(d + εz) - s(d - εz))·zᵀ/2ε over normal z, symmetric and on the tangent plane, without negative eigenvalues. The
-// reference is smoothing.go of package derive.
+// (s(d + εz) - s(d - εz))·zᵀ/2ε over normal z of the frame of the shape, symmetric and on the tangent plane, without
+// negative eigenvalues. The reference is smoothing.go of package derive.
 
 #ifndef LN_GAUSSIAN_H
 #define LN_GAUSSIAN_H
@@ -32,10 +32,9 @@ INLINE s2 gaussian_rows(const sampling *g, const ln_call *c, const side *s, int 
         int count = g->samples - first < LN_SAMPLES ? g->samples - first : LN_SAMPLES;
         draw(z, count, (counters){{g->row[0], g->row[1]}, words((uint32_t)first), block}, 1, g->key);
         for (int i = 0; i < count; i++) {
-            v3 step = scale3(all(g->epsilon), rotate_back(s->r, z[i]));
+            v3 step = scale3(all(g->epsilon), z[i]);
             v3 up = core_point(c, s, class, add3(d, step), active);
-            add_sample(&h, within(a, b, sub3(up, core_point(c, s, class, sub3(d, step), active))),
-                       within(e0, e1, z[i]));
+            add_sample(&h, within(a, b, sub3(up, core_point(c, s, class, sub3(d, step), active))), within(a, b, z[i]));
         }
     }
     return h;
@@ -84,10 +83,10 @@ INLINE void improve(best *b, vd value, double x, double y) {
     b->x = (v2){pick(better, all(x), b->x.x), pick(better, all(y), b->x.y)};
 }
 
-// gaussian_hull samples one hull, a sample per lane, in the coordinates of a frame: two tangents and the direction d,
-// which the axes are of the noise. Vertices that no sample reaches are left out.
+// gaussian_hull samples one hull, a sample per lane, in the coordinates of a frame: two tangents and the direction d.
+// Vertices that no sample reaches are left out.
 static void gaussian_hull(double h[3], const sampling *g, int lane, const ln_call *c, const ln_shape *s,
-                          const double frame[3][3], const double axes[3][3], uint32_t block) {
+                          const double frame[3][3], uint32_t block) {
     double o[3], v[3][LN_CHUNK + W];
     hull_vertex(c, s, frame[2], o);
     v3 z[LN_SAMPLES / W];
@@ -101,7 +100,7 @@ static void gaussian_hull(double h[3], const sampling *g, int lane, const ln_cal
         vd longest = all(0);
         for (int i = 0; i < n; i++) {
             vd t[3];
-            for (int k = 0; k < 3; k++) t[k] = axes[k][0] * z[i].x + axes[k][1] * z[i].y + axes[k][2] * z[i].z;
+            for (int k = 0; k < 3; k++) t[k] = frame[k][0] * z[i].x + frame[k][1] * z[i].y + frame[k][2] * z[i].z;
             vm counts = (vm){0, 1, 2, 3} + W * i < count;
             z[i] = where3(counts, (v3){t[0], t[1], t[2]});
             longest = greater(longest, dot3(z[i], z[i]));
@@ -152,13 +151,12 @@ APART void gaussian_feature(feature *f, const sampling *g, const ln_call *c, con
         for (int lanes_left = active; lanes_left != 0; lanes_left &= lanes_left - 1) {
             int i = __builtin_ctz((unsigned)lanes_left);
             const v3 world[3] = {e0, e1, n};
-            double frame[3][3], axes[3][3], one[3];
+            double frame[3][3], one[3];
             for (int k = 0; k < 3; k++) {
                 v3 t = rotate_back(s->r, world[k]);
                 frame[k][0] = t.x[i], frame[k][1] = t.y[i], frame[k][2] = t.z[i];
-                axes[k][0] = world[k].x[i], axes[k][1] = world[k].y[i], axes[k][2] = world[k].z[i];
             }
-            gaussian_hull(one, g, i, c, s->shape[i], frame, axes, block);
+            gaussian_hull(one, g, i, c, s->shape[i], frame, block);
             h.xx[i] = one[0], h.xy[i] = one[1], h.yy[i] = one[2];
         }
         break;

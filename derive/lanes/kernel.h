@@ -45,7 +45,7 @@ APART int four(const ln_call *c, int class_a, int class_b, const int64_t row[W],
     p.growth = c->growth;
     vd scale = greater(p.value, all(1)); // of gaps
     if (p.growth) {
-        valid &= grows(&p.a) | grows(&p.b);
+        valid &= (grows(&p.a) | grows(&p.b)) & (p.value > LEAST_GROWTH);
         p.center_a = center_of(&p.a), p.center_b = add3(center_of(&p.b), p.b.position);
     } else {
         scale = greater(p.size + magnitude(p.value), all(MIN_SIZE));

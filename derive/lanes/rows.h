@@ -9,7 +9,8 @@
 #define MIN_SIZE 1e-9         // of package geom
 #define MAX_LENGTH 1e9        // of package batch
 #define MAX_RELATIVE_GAP 1e-3 // the constants of package derive of these names
-#define FAR_SHARE 1e-6        // of package derive, as those below
+#define FAR_SHARE 1e-6
+#define LEAST_GROWTH 1e-9
 #define MAX_LENGTH_ERROR 1e-3
 
 // number is number i of a column of float32 or float64.

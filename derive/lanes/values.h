@@ -58,6 +58,7 @@ INLINE int four_values(const ln_call *c, int single, int single_out, const int64
             (magnitude(dot3(n, n) - 1) < MAX_LENGTH_ERROR);
     n = scale3(over, n);
     v3 torque_a = cross3(n, a), torque_b = cross3(b, n);
+    if (c->growth) ok &= value > LEAST_GROWTH;
     ok &= is_finite(value) & is_finite3(n) & is_finite3(torque_a) & is_finite3(torque_b);
     n = where3(ok, n);
     twelve(c->d_value, single_out, row, neg3(n), where3(ok, torque_a), n, where3(ok, torque_b));
