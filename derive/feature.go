@@ -86,8 +86,8 @@ func (w *Workspace) at(s *placed, d, hint r3.Vec, theta float64, e *basis) (f fe
 	return f
 }
 
-// leastComponent is the least component of a unit direction that counts for the Hessian of a superquadric: ten times what
-// Newton's steps come down to.
+// leastComponent is the least component of a unit direction that counts for the Hessian of a superquadric: ten times
+// what Newton's steps come down to.
 const leastComponent = 10 * polished
 
 // resolved is a direction without the components that rounding makes. Curvatures of superquadrics are powers of them,

@@ -140,8 +140,8 @@ func (f *minima) isDeep(zone float64) bool {
 // innerRadius is the radius of a ball about the center within a core, without its own ball.
 func innerRadius(core geom.Shape) float64 { return max(core.Inradius()-core.Radius(), 0) }
 
-// search looks for another minimum beyond a zone, in the frame of x and y, which are orthogonal to n. It goes on until no
-// cone is left, another minimum is found, or there are too many support points.
+// search looks for another minimum beyond a zone, in the frame of x and y, which are orthogonal to n. It goes on until
+// no cone is left, another minimum is found, or there are too many support points.
 func (f *minima) search(x, y r3.Vec, zone float64) {
 	zone = min(zone, 1)
 	f.cosine = (1 - zone*zone) / (1 + zone*zone)

@@ -28,8 +28,9 @@ func (m *mat2) addOuter(k float64, a, b vec2) {
 	m[3] += k * a[1] * b[1]
 }
 
-// isLarge reports whether the Frobenius norm of a matrix of the response, or of a Hessian, exceeds largestResponse. With w_i = ω_i × n and u the tangential
-// part of the relative velocity of the witnesses, as package lanes has them (columns.h),
+// isLarge reports whether the Frobenius norm of a matrix of the response, or of a Hessian, exceeds largestResponse.
+// With w_i = ω_i × n and u the tangential part of the relative velocity of the witnesses, as package lanes has them
+// (columns.h),
 //
 //	dn = N·u + M_A·w_A + M_B·w_B
 //	da = v_a + M_Aᵀ·u + Q_AA·w_A + Q_AB·w_B,   db = v_b - (M_Bᵀ·u + Q_ABᵀ·w_A + Q_BB·w_B)

@@ -105,8 +105,8 @@ func (r *Row) usable() bool {
 // maxLengthError is how far the squared length of a normal may be from 1.
 const maxLengthError = 1e-3
 
-// leastGrowth is the growth distance up to which an answer has no normal: a center lies in the other shape, or on it but
-// for rounding.
+// leastGrowth is the growth distance up to which an answer has no normal: a center lies in the other shape, or on it
+// but for rounding.
 const leastGrowth = 1e-9
 
 // maxRelativeGap is the gap, relative to what tolerances are relative to, beyond which an answer is a bound and

@@ -125,8 +125,8 @@ func (h *sym2) clamp() {
 	*h = sym2{h[0] - k*(h[0]-greatest), h[1] - k*h[1], h[2] - k*(h[2]-greatest)}
 }
 
-// gaussianHessian is the estimate of the Hessian of the core in world axes, neither symmetric nor projected. The noise is
-// that of the frame of the shape, so that a rotation of the world rotates it as well.
+// gaussianHessian is the estimate of the Hessian of the core in world axes, neither symmetric nor projected. The noise
+// is that of the frame of the shape, so that a rotation of the world rotates it as well.
 func gaussianHessian(s *placed, n r3.Vec, epsilon float64, samples int, g *noise, which uint32) (m geom.Mat3) {
 	d := s.rot.MulVecT(n)
 	for j := range samples {

@@ -177,8 +177,8 @@ var structuredPoses = flag.Int("structured.poses", 800, "poses of TestStructured
 
 // TestStructured draws poses with symmetries of all kinds with all kinds, and looks at each in several frames of the
 // world. The flags of signed and growth distances, exact and smoothed, are the same in all frames, in Go and by the
-// kernel; no row counts as smooth or unique where the one-sided derivatives of the distance differ; no derivative is NaN
-// or large.
+// kernel; no row counts as smooth or unique where the one-sided derivatives of the distance differ; no derivative is
+// NaN or large.
 func TestStructured(t *testing.T) {
 	names, shapes := structuredShapes(t)
 	const block = 400

@@ -115,7 +115,8 @@ bool movesAlong(System s, double size) {
     const double MAX_DEPARTURE = 1e-3lf;
     dvec2 dn = newtonStep(s).dn, bentA = form2(s.a.hessian, dn), bentB = form2(s.b.hessian, dn);
     double farthest = MAX_DEPARTURE * size, square = farthest * farthest;
-    return dot2(dn, dn) <= MAX_DEPARTURE * MAX_DEPARTURE && dot2(bentA, bentA) <= square && dot2(bentB, bentB) <= square;
+    return dot2(dn, dn) <= MAX_DEPARTURE * MAX_DEPARTURE && dot2(bentA, bentA) <= square &&
+           dot2(bentB, bentB) <= square;
 }
 
 #endif

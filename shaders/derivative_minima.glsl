@@ -157,8 +157,8 @@ bool consider(MinimaSearch f, Cone c, uint round_, uint perSupport) {
     return false;
 }
 
-// hasDepth reports whether the cores intersect: a row whose system is singular is then looked at for another minimum, by
-// the host.
+// hasDepth reports whether the cores intersect: a row whose system is singular is then looked at for another minimum,
+// by the host.
 bool hasDepth(dvec3 n, double size) {
     const double LEAST_DEPTH = 1e-7lf;
     double rolling = shapeOf(0u).erode + shapeOf(1u).erode;

@@ -1,5 +1,5 @@
-// The zone of a minimum of the depth, in which there is no other: zone.go of package derive, whose bounds and names these
-// are.
+// The zone of a minimum of the depth, in which there is no other: zone.go of package derive, whose bounds and names
+// these are.
 
 #ifndef CLEARANCE_DERIVATIVE_ZONE_GLSL
 #define CLEARANCE_DERIVATIVE_ZONE_GLSL
@@ -10,9 +10,7 @@
 const double WIDEST_ZONE_CAP = 0.32lf; // tangent of the angle of the first cap, each of the next is half of it
 const uint ZONE_CAPS = 9u;
 
-bool isPowered(Shape s) {
-    return (uses(KIND_SUPERQUADRIC) && s.coreClass == CLASS_SUPERQUADRIC) || isSmooth(s);
-}
+bool isPowered(Shape s) { return (uses(KIND_SUPERQUADRIC) && s.coreClass == CLASS_SUPERQUADRIC) || isSmooth(s); }
 
 // reachOf is the t up to which the support function of core k rises along y, |y| ≤ t, by at least 1/(1+q) of ½yᵀHy, H
 // its Hessian at the unit direction d of the world.

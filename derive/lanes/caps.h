@@ -1,7 +1,7 @@
-// Lower bounds of the Hessians of support functions with powers over caps of directions d + y, |y| ≤ t: those of package
-// geom (HessianBounds, hessian_bounds_powers.go and hessian_bounds_superquadric.go) with one ring. The support function
-// f rises along y by at least ½yᵀKy above its linear part; K is a form on the tangent plane of a and b. Every bound is
-// reduced by CAP_LOSS for its rounding.
+// Lower bounds of the Hessians of support functions with powers over caps of directions d + y, |y| ≤ t: those of
+// package geom (HessianBounds, hessian_bounds_powers.go and hessian_bounds_superquadric.go) with one ring. The support
+// function f rises along y by at least ½yᵀKy above its linear part; K is a form on the tangent plane of a and b. Every
+// bound is reduced by CAP_LOSS for its rounding.
 
 #ifndef LN_CAPS_H
 #define LN_CAPS_H
@@ -130,8 +130,7 @@ APART power_cap revolution_cap(const ln_call *c, const ln_shape *s, double rho, 
         vd beside = over * ((pr - q * g.x[0]) * ar + (pz - q * g.x[1]) * az);
         along[i / W] = q, va[i / W] = ta * beside, vb[i / W] = tb * beside;
     }
-    power_cap k =
-        cap_of_powers(along, va, vb, x, s->count, s->power[0], g.value, root1(xa * xa + xb * xb) * over, t);
+    power_cap k = cap_of_powers(along, va, vb, x, s->count, s->power[0], g.value, root1(xa * xa + xb * xb) * over, t);
     for (int i = 0; i < 3; i++) k.k[i] += k.pull * round[i];
     return k;
 }

@@ -83,8 +83,8 @@ INLINE void respond(response *r, const linear *s, int flat) {
 INLINE vd square2(s2 h) { return h.xx * h.xx + 2 * h.xy * h.xy + h.yy * h.yy; }
 INLINE vd square4(m2 m) { return m.xx * m.xx + m.xy * m.xy + m.yx * m.yx + m.yy * m.yy; }
 
-// is_large returns the lanes in which the Frobenius norm of a matrix of the response, or of a Hessian, exceeds the bound,
-// or is NaN.
+// is_large returns the lanes in which the Frobenius norm of a matrix of the response, or of a Hessian, exceeds the
+// bound, or is NaN.
 INLINE vm is_large(const response *r, const linear *s, const pair *p) {
     vd speed = p->growth ? (1 + root(dot3(s->apart, s->apart)) / s->h) / s->value : all(1);
     vd plain = LARGEST_RESPONSE / speed, lengths = LARGEST_RESPONSE * p->size, over = plain / p->size;

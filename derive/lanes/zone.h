@@ -25,8 +25,7 @@ INLINE vd reach(const side *s, int class, const feature *f, v3 d, vd q) {
         vd slope = root(dot3(beside, beside)), trace = greater(squares - dot3(x, x), all(0)) / value;
         return 2 * value * q / (slope + root(slope * slope + 2 * trace * value * q));
     }
-    if (class == LN_FRUSTUM)
-        return pick(f->face, all(FAR), pick(f->edge, 0.5 * q, q) * root(l.x * l.x + l.y * l.y));
+    if (class == LN_FRUSTUM) return pick(f->face, all(FAR), pick(f->edge, 0.5 * q, q) * root(l.x * l.x + l.y * l.y));
     return all(FAR);
 }
 
