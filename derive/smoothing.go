@@ -44,6 +44,7 @@ func (w *Workspace) Of(r *Row, o *Options, index uint64) Derivative {
 	// Nor do superquadrics, whose curvature may be infinite, have other Hessians with Gumbel noise.
 	same := o.Mode == Gumbel && (isSuperquadric(d.p.a.core) || isSuperquadric(d.p.b.core))
 	if d.other || d.smoothness == NearSingular && same {
+		d.smoothness = NearSingular
 		return d
 	}
 	ok := w.smoothed(&a, &d.p.a, n, o, index, 0, d.p.size, &s.e)
