@@ -120,3 +120,23 @@ def test_streams(pair_files: Path) -> None:
     assert [line.split()[0] for line in lines] == cases
     for line in lines:
         assert re.fullmatch(r"\w+ +\d+\.\d\d s, CPU \d+\.\d\d s, peak [\d,]+ MB", line), line
+
+
+def test_mujoco_models(tmp_path: Path) -> None:
+    """Poses, pairs and rows of a model beside MuJoCo; one of a geom without a shape is loaded without it."""
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install mujoco to run this test")
+    world = """<mujoco><asset><hfield name="hills" nrow="4" ncol="4" size="1 1 1 .1"/></asset><worldbody>
+    GROUND<body mocap="true" pos="1 0 1"><geom size=".1"/></body>
+    <body pos="0 0 1"><joint/><geom size=".1"/><body pos="0 0 .5"><joint axis="1 0 0" pos="0 0 -.2"/>
+    <geom type="capsule" size=".05 .1"/></body></body></worldbody></mujoco>"""
+    (tmp_path / "flat.xml").write_text(world.replace("GROUND", '<geom type="plane" size="1 1 1"/>'))
+    (tmp_path / "hills.xml").write_text(world.replace("GROUND", '<geom name="g" type="hfield" hfield="hills"/>'))
+    (tmp_path / "broken.xml").write_text("<mujoco><worldbody><geom/></worldbody></mujoco>")
+    text = ran("mujoco_models.py", str(tmp_path), "--rows", "100")
+    assert "3 files, 2 compiled" in text and "as they are 1, without geoms and flexes by name 1, refused 0" in text
+    pairs = re.search(r"pairs: (\d+); 0 models differ \[\]; not compared 0", text)
+    rows = re.search(r"rows: (\d+) compared, (\d+) within", text)
+    poses = re.search(r"positions to (\S+) .*axes to (\S+)", text)
+    assert pairs is not None and int(pairs[1]) >= 4
+    assert rows is not None and rows[1] == rows[2] and int(rows[1]) > 10
+    assert poses is not None and float(poses[1]) < 1e-14 and float(poses[2]) < 1e-14
