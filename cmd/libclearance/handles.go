@@ -1,14 +1,35 @@
 package main
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"sync"
 	"sync/atomic"
 )
 
-// lastHandle is the last number given out. Numbers are never used again, in any table, so that a handle that was
-// given back, or is of another type, is not open.
-var lastHandle atomic.Uint64
+// lastHandle counts the numbers given out, from a random one on.
+var lastHandle = func() *atomic.Uint64 {
+	n := new(atomic.Uint64)
+	var seed [8]byte
+	rand.Read(seed[:]) // never fails
+	n.Store(binary.NativeEndian.Uint64(seed[:]))
+	return n
+}()
+
+// newHandle returns a number that no table has used, and that is not 0. Numbers are never used again, so that a handle
+// that was given back, or is of another type, is not open. They are scattered by a bijection, the finalizer of
+// SplitMix64, from a start that differs between processes: a number of another process, or a guess, opens nothing.
+func newHandle() uint64 {
+	for {
+		n := lastHandle.Add(1)
+		n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
+		n = (n ^ n>>27) * 0x94d049bb133111eb
+		if n ^= n >> 31; n != 0 {
+			return n
+		}
+	}
+}
 
 // handles are the open objects of a type, by number.
 type handles[T any] struct {
@@ -24,7 +45,7 @@ func (h *handles[T]) put(v T) uint64 {
 	if h.open == nil {
 		h.open = map[uint64]T{}
 	}
-	n := lastHandle.Add(1)
+	n := newHandle()
 	h.open[n] = v
 	return n
 }

@@ -146,7 +146,13 @@ func (s *Stream) Report() dispatch.Report {
 }
 
 // Next answers the next batch. At the end of the source, and after an error, it is false.
-func (s *Stream) Next() bool {
+func (s *Stream) Next() (more bool) {
+	defer func() { // of the source, which Arrow's bindings read, where columns contradict their batch: no panic may
+		// pass through the caller, which is C
+		if p := recover(); p != nil {
+			s.ended, s.err, more = true, fmt.Errorf("the source breaks the rules of Arrow: %v", p), false
+		}
+	}()
 	if s.cur != nil {
 		s.cur.Release()
 		s.cur = nil

@@ -77,7 +77,7 @@ def _shapes(pairs: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
     return tuple(np.shape(x) for x in pairs[2:])
 
 
-class Engine:
+class Engine(nat.Owner):
     """The back ends of this machine: the CPU, and Vulkan devices.
 
     ``backend`` is "auto" (the fastest by estimate, for each call), "cpu", "vulkan", "vulkan:1" or "ref".
@@ -533,9 +533,6 @@ class Engine:
             return "Engine of the parent process"
         usable = [b["name"] for b in self.info()["backends"] if b["usable"]]
         return f"Engine of {', '.join(usable)}; {self.precision} precision"
-
-    def __reduce__(self) -> Any:
-        raise TypeError("an Engine belongs to its process: open one in each; a Library may be pickled")
 
     # -- shared by all queries ----------------------------------------------------------------------------------------
 

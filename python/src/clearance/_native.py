@@ -483,3 +483,12 @@ def native() -> Native:
 def usable() -> bool:
     """Whether handles may still be given back: the library is loaded, and not in a forked child."""
     return _native is not None and not _forked
+
+
+class Owner:
+    """An object that owns a handle of the native library. A copy would share the handle, and give it back while the
+    original uses it; in another process its number means nothing. So it is neither copied nor pickled."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        kind = type(self).__name__
+        raise TypeError(f"{kind}: this object is neither copied nor pickled: it belongs to its process")

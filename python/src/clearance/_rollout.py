@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Self = TypeVar("Self", bound="Rollout")
 
 
-class Rollout:
+class Rollout(nat.Owner):
     """W worlds of M bodies with P pairs of bodies that all worlds share; see :meth:`Engine.rollout_of_shapes`."""
 
     def __init__(

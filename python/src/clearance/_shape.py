@@ -97,7 +97,7 @@ def checked_attributes(kind: str, attributes: Attributes) -> dict[str, Any]:
     }
 
 
-class Handle:
+class Handle(nat.Owner):
     """A library handle, given back with its last user."""
 
     def __init__(self, number: int) -> None:

@@ -74,7 +74,7 @@ def _engine_of(engine: Engine | None) -> Engine:
         return engine
 
 
-class ScoreStream:
+class ScoreStream(nat.Owner):
     """The answers of a stream of pairs, as a stream: see :func:`score_stream`."""
 
     def __init__(self, number: int, struct: _Struct) -> None:

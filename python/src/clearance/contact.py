@@ -292,7 +292,7 @@ def _body(body: int | Part | Body) -> Body:
     return Body((body if isinstance(body, Part) else Part(body),))
 
 
-class Simulation:
+class Simulation(nat.Owner):
     """W worlds of M free rigid bodies and the ground, which time steps advance.
 
     ``shapes`` are the bodies: indices into the library, or :class:`Body` of several parts. ``mass`` is a number or [M],
