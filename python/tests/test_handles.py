@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,10 @@ pa = pytest.importorskip("pyarrow")
 
 
 def library() -> cl.Library:
-    return cl.Library([cl.sphere(0.1), cl.box([0.1, 0.2, 0.3])])
+    lib = cl.Library()
+    lib.sphere(0.1)
+    lib.box([0.1, 0.2, 0.3])
+    return lib
 
 
 def pairs(n: int, shift: float = 1.0) -> Any:
@@ -46,7 +50,7 @@ def simulation() -> contact.Simulation:
 
 
 def rollout() -> Any:
-    return cl.Engine().rollout_of_shapes(library(), [0, 1], [0], [1], 2)
+    return cl.Engine().rollout_of_shapes(library(), [0, 1], [0], [1], worlds=2)
 
 
 def stream() -> Any:
@@ -59,17 +63,23 @@ def test_owners_are_not_copied(make: Callable[[], Any], how: Callable[[Any], Any
     owner = make()
     with pytest.raises(TypeError, match="neither copied nor pickled"):
         how(owner)
-    with pytest.raises(TypeError, match="neither copied nor pickled"):
-        how([owner])  # within another object
+    if how is not copy.copy:  # which copies no items
+        with pytest.raises(TypeError, match="neither copied nor pickled"):
+            how([owner])
+
+
+def distance(engine: cl.Engine, lib: cl.Library) -> float:
+    unit = np.array([[1.0, 0, 0, 0]])
+    return float(engine.distance(lib, [0], [1], np.zeros((1, 3)), unit, np.ones((1, 3)), unit, quat="wxyz").distance[0])
 
 
 def test_libraries_are_copied() -> None:
     lib = library()
     with cl.Engine() as engine:
-        engine.distance(lib, [0], [1], np.zeros((1, 3)), np.ones((1, 3)))  # the library has a handle now
+        distance(engine, lib)  # the library has a handle now
         for other in (copy.copy(lib), copy.deepcopy(lib), pickle.loads(pickle.dumps(lib))):
             assert len(other) == 2
-            assert engine.distance(other, [0], [1], np.zeros((1, 3)), np.ones((1, 3))).distance[0] > 0
+            assert distance(engine, other) > 0
 
 
 def test_numbers_of_handles_are_not_guessed() -> None:
@@ -100,11 +110,11 @@ def exported(reader: Any) -> _Struct:
 
 
 def test_a_stream_that_was_read() -> None:
-    with pytest.raises(cl.ArrayError if False else Exception, match="read, or released"):
+    with pytest.raises(cl.OptionError, match="read, or released"):
         cl.score_stream(Source(_Struct()), library=library())
     struct = exported(pa.RecordBatchReader.from_batches(pairs(3).schema, [pairs(3)]))
     assert pa.RecordBatchReader.from_stream(cl.score_stream(Source(struct), library=library())).read_all().num_rows == 3
-    with pytest.raises(Exception, match="read, or released"):
+    with pytest.raises(cl.OptionError, match="read, or released"):
         cl.score_stream(Source(struct), library=library())
 
 
@@ -132,17 +142,17 @@ def test_a_column_of_another_length_than_its_batch(column: int, length: int) -> 
     next_of = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
     original = next_of(struct.get_next)
 
-    @next_of
     def shortened(stream: int, out: int) -> int:
-        code = original(stream, out)
+        code = int(original(stream, out))
         record = _Array.from_address(out)
         if code == 0 and record.release:
             _Array.from_address(record.children[column]).length = length
         return code
 
-    struct.get_next = ctypes.cast(shortened, ctypes.c_void_p).value
+    callback = next_of(shortened)
+    struct.get_next = ctypes.cast(callback, ctypes.c_void_p).value
     answers = pa.RecordBatchReader.from_stream(cl.score_stream(Source(struct), library=library()))
-    with pytest.raises((pa.ArrowInvalid, OSError), match="length|rows|rules of Arrow"):
+    with pytest.raises((pa.ArrowInvalid, OSError), match=r"length|rows|rules of Arrow"):
         answers.read_all()
 
 
@@ -171,7 +181,7 @@ def test_a_forked_child_does_not_hang() -> None:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
         print(held.num_rows + sum(b.num_rows for b in reader))
     """
-    here = os.path.dirname(__file__)
+    here = str(Path(__file__).parent)
     path = os.pathsep.join([here, *sys.path])
     run = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)],
