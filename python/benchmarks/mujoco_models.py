@@ -47,7 +47,7 @@ def loaded(model: Any) -> tuple[MujocoScene, list[str]]:
 def configurations(scene: MujocoScene, count: int, rng: np.random.Generator) -> np.ndarray:
     """Random configurations, with free bodies in random poses near the origin."""
     model = scene.model
-    qpos = scene.random_qpos(count, rng, slide=(-1, 1))
+    qpos = scene.random_qpos(count, rng, slides=(-1, 1))
     for j in range(model.njnt):
         if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE:
             at = model.jnt_qposadr[j]

@@ -201,16 +201,16 @@ def test_files_and_specs(tmp_path: Path) -> None:
 def test_range_of_slides_without_limits() -> None:
     model, _ = compiled(JOINTS)
     scene = from_model(model)
-    with pytest.raises(cl.OptionError, match=r"'jnt 0' slides.*slide=\(low, high\)"):
+    with pytest.raises(cl.OptionError, match=r"'jnt 0' slides.*slides=\(low, high\)"):
         scene.random_qpos(3)
-    qpos = scene.random_qpos(2000, seed=1, slide=(-0.5, 2))
+    qpos = scene.random_qpos(2000, seed=1, slides=(-0.5, 2))
     for j in range(model.njnt):
         if model.jnt_type[j] == 2:
             q = qpos[:, model.jnt_qposadr[j]]
             assert -0.5 <= q.min() < -0.4 and 1.9 < q.max() <= 2
     for wrong in ((1, 0), (0, np.inf), 3, (1, 2, 3), "ab"):
-        with pytest.raises(cl.OptionError, match="slide"):
-            scene.random_qpos(1, slide=wrong)  # type: ignore[arg-type]
+        with pytest.raises(cl.OptionError, match="slides"):
+            scene.random_qpos(1, slides=wrong)  # type: ignore[arg-type]
 
 
 def test_distances_are_those_of_mujoco(engine: cl.Engine) -> None:

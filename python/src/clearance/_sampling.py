@@ -11,26 +11,26 @@ from ._arrays import Array
 from ._errors import OptionError
 
 
-def sampled_limits(names: Sequence[str], slides: Sequence[bool], limits: Any, slide: Any = None) -> Array:
+def sampled_limits(names: Sequence[str], sliding: Sequence[bool], limits: Any, slides: Any = None) -> Array:
     """The ranges [N,2] to sample N joints in: their limits where both are finite, else [-π, π] for joints that turn
-    and ``slide``, a lower and an upper value in metres, for those that slide.
+    and ``slides``, a lower and an upper value in metres, for those that slide.
 
-    A joint whose limits are in the wrong order, or that slides and has no limits where ``slide`` is None, is refused by
-    name.
+    A joint whose limits are in the wrong order, or that slides and has no limits where ``slides`` is None, is refused
+    by name.
     """
     ranges = np.array(limits, np.float64).reshape(-1, 2)
-    within = None if slide is None else given_range("slide", slide)
+    within = None if slides is None else given_range("slides", slides)
     for i, name in enumerate(names):
         low, high = ranges[i]
         if not low <= high:
             raise OptionError(f"joint {name!r} has the limits [{low}, {high}]")
         if np.isfinite(ranges[i]).all():
             continue
-        if not slides[i]:
+        if not sliding[i]:
             ranges[i] = -np.pi, np.pi
         elif within is None:
             raise OptionError(
-                f"joint {name!r} slides and has no limits to sample within: slide=(low, high), in metres, gives some"
+                f"joint {name!r} slides and has no limits to sample within: slides=(low, high), in metres, gives some"
             )
         else:
             ranges[i] = within

@@ -174,16 +174,16 @@ class MujocoScene(Scene):
         return Motion.of(plan, q, None, [frame[i] for i in self.body_ids], len(self.bodies))
 
     def random_qpos(
-        self, count: int, seed: int | np.random.Generator = 0, *, slide: tuple[float, float] | None = None
+        self, count: int, seed: int | np.random.Generator = 0, *, slides: tuple[float, float] | None = None
     ) -> Array:
         """Configurations [count,nq], uniform within the limits of the joints: hinges without limits in [-π, π], balls
-        in all orientations up to their limit, free bodies as in ``qpos0``. ``slide`` is the range of slides without
+        in all orientations up to their limit, free bodies as in ``qpos0``. ``slides`` is the range of slides without
         limits in metres; without it they are refused. Equality constraints of the model are not looked at."""
         model, rng = self.model, np.random.default_rng(seed)
         single = [j for j in range(model.njnt) if int(model.jnt_type[j]) in (_SLIDE, _HINGE)]
-        slides = [int(model.jnt_type[j]) == _SLIDE for j in single]
+        sliding = [int(model.jnt_type[j]) == _SLIDE for j in single]
         limits = [model.jnt_range[j] if model.jnt_limited[j] else (-np.inf, np.inf) for j in single]
-        ranges = sampled_limits([name_of(model, "jnt", j) for j in single], slides, limits, slide)
+        ranges = sampled_limits([name_of(model, "jnt", j) for j in single], sliding, limits, slides)
         within = dict(zip(single, ranges.tolist(), strict=True))
         qpos = np.tile(np.asarray(model.qpos0, np.float64), (count, 1))
         for j in range(model.njnt):
