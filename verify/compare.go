@@ -172,7 +172,7 @@ func (c *comparer) distance(i int, pair *ref.Pair, truth *ref.Result) (wrong boo
 	// The distance of the two intervals. Each sum rounds by eps.
 	miss := math.Max(truth.Lower-(d+gap), (d-gap)-truth.Upper)
 	allowed := 4 * eps * (math.Abs(d) + gap)
-	wrong = !(miss <= allowed)
+	wrong = !(miss <= allowed) || math.IsInf(d, 0)
 	if wrong {
 		out.WrongDistances++
 	}

@@ -105,6 +105,7 @@ type verifyReport struct {
 	Good      bool               `json:"good"`
 	Unaudited int64              `json:"unaudited,omitempty"` // distances that neither columns nor the reference bound
 	Missing   []string           `json:"missing,omitempty"`   // columns that would bound them
+	Unproved  []string           `json:"unproved,omitempty"`  // columns of vectors that nothing in the file proves
 	Audit     *verify.Report     `json:"audit"`
 	Compare   *verify.Comparison `json:"comparison"`
 	Proof     *verify.Proof      `json:"proof,omitempty"` // of --prove
@@ -144,6 +145,9 @@ func (r *verifyReport) verdict() error {
 	case r.Unaudited > 0:
 		return exitf(exitWrong, "%s: %s not audited: the file lacks %s; 'verify --all' compares every row with the "+
 			"reference", r.Results, plural(r.Unaudited, "distance"), strings.Join(r.Missing, ", "))
+	case len(r.Unproved) > 0:
+		return exitf(exitWrong, "%s: %s not audited: the file lacks %s", r.Results, strings.Join(r.Unproved, ", "),
+			strings.Join(r.Missing, ", "))
 	case r.Audit.Unproved > r.Compare.Compared:
 		return exitf(exitWrong, "%s: %s neither proved nor refuted; 'verify --all' compares every row with the "+
 			"reference", r.Results, plural(r.Audit.Unproved, "row"))

@@ -106,7 +106,8 @@ claims to answer another query, or has another --precision, is refused.
 
 What was not audited is said, and is not exit code 0: distances of a file without the
 columns that prove them (gap, normal and both witnesses) unless --all has the reference
-solve every row.
+solve every row, and normals, witnesses and points of such a file. Of the columns method and
+iterations only what is impossible is refuted.
 
 'batchbench verify rollout' and 'batchbench verify sweep' audit the results of 'rollout'
 and 'sweep', 'batchbench verify contact' the impulses of 'contact' and 'step',
@@ -212,8 +213,24 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 		report.Unaudited = n - int64(c.compare.Compared)
 		report.Missing = columnList(missing)
 	}
+	if unproved := unprovedVectors(results.Columns()); unproved != 0 {
+		report.Unproved, report.Missing = columnList(unproved), columnList(score.ProofColumns&^results.Columns())
+	}
 	report.Good = report.verdict() == nil
 	return report, nil
+}
+
+// unprovedVectors are the columns of vectors of a file that its other columns do not prove, and that the reference need
+// not share: distance and gap prove a normal, and all columns of a proof all of them.
+func unprovedVectors(columns batch.Columns) batch.Columns {
+	if score.ProofColumns&^columns == 0 {
+		return 0
+	}
+	vectors := columns & (batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB | batch.ColPoint)
+	if bounds := batch.ColDistance | batch.ColGap; bounds&^columns == 0 {
+		vectors &^= batch.ColNormal
+	}
+	return vectors
 }
 
 // claims is what a results file says of itself, as text: nothing of it is believed.

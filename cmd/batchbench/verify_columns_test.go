@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"path/filepath"
 	"testing"
 
@@ -48,4 +49,41 @@ func TestVerifyColumns(t *testing.T) {
 			command(append(in, path, "--all")...).want(t, exitWrong).says(t, "50 wrong answers")
 		}
 	}
+}
+
+// TestVerifyUnprovedColumns: an infinite distance passes nowhere, and normals, witnesses and points that no column
+// proves are said to be not audited, whatever the reference finds of the distance.
+func TestVerifyUnprovedColumns(t *testing.T) {
+	for _, c := range []struct{ query, columns, says string }{
+		{"distance", "distance,normal,witness_a", "normal, witness_a not audited"},
+		{"distance", "distance,gap,normal,witness_a", "witness_a not audited"},
+		{"distance", "status,witness_a,witness_b", "witness_a, witness_b not audited"},
+		{"growth", "status,normal,point", "normal, point not audited"},
+	} {
+		f := newFiles(t, ".npz")
+		f.ballAndBox(t, 20, nil)
+		f.score("--query", c.query, "--columns", c.columns).want(t, exitGood)
+		in := []string{"verify", "--shapes", f.shapes, "--pairs", f.pairs, "--results", f.results, "--query", c.query}
+		command(append(in, "--all")...).want(t, exitWrong).says(t, c.says)
+	}
+	f := newFiles(t, ".npz")
+	f.ballAndBox(t, 20, nil)
+	f.score("--columns", "distance").want(t, exitGood)
+	all := readResults(t, f.results)
+	for i := range all.N {
+		all.Distance().Set(i, math.Inf(1))
+	}
+	path := filepath.Join(f.dir, "infinite.npz")
+	w, err := dataset.CreateResults(path, all.Columns, all.Precision, int64(all.N))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(all); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	command("verify", "--shapes", f.shapes, "--pairs", f.pairs, "--results", path, "--all").want(t, exitWrong).
+		says(t, "20 wrong answers")
 }
