@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"fmt"
-	"math"
 
 	"clearance/geom/hull"
 
@@ -93,10 +92,16 @@ func (d *dent) judge(p Part, tol float64) error {
 	return &e
 }
 
-func (p Part) dent() (worst dent, err error) {
+func (p Part) dent() (dent, error) {
+	worst, _, err := p.dentCounted()
+	return worst, err
+}
+
+// dentCounted is dent, and the number of facets looked at.
+func (p Part) dentCounted() (worst dent, visits int, err error) {
 	worst.Part, worst.flat = p.Name, true
 	if len(p.Faces) == 0 {
-		return worst, nil
+		return worst, 0, nil
 	}
 	members := usedBy(p.Faces)
 	points := make([]r3.Vec, len(members))
@@ -105,39 +110,36 @@ func (p Part) dent() (worst dent, err error) {
 	}
 	h, err := hull.Build(points)
 	if err != nil {
-		return worst, fmt.Errorf("part %q: %w", p.Name, err)
+		return worst, 0, fmt.Errorf("part %q: %w", p.Name, err)
 	}
 	if h.Dim < 3 {
-		return worst, nil // flat: every point of it lies on the hull
+		return worst, 0, nil // flat: every point of it lies on the hull
 	}
 	worst.Size, worst.flat = diagonal(h.Vertices), false
-	at := make([]float64, len(p.Vertices)) // depth of every vertex
-	for i, v := range members {
-		at[v] = depth(h, points[i])
-		worst.reach = max(worst.reach, r3.Norm(points[i]))
+	for _, q := range points {
+		worst.reach = max(worst.reach, r3.Norm(q))
+	}
+	d := newDepths(h)
+	known := make([]bool, len(p.Vertices)) // whether a vertex was looked at: it is no deeper than the worst
+	for _, i := range h.Index {
+		known[members[i]] = true // a vertex of the hull
 	}
 	for f, face := range p.Faces {
 		var mean r3.Vec
-		deepest := 0.0
+		deepest := worst.Depth
 		for _, v := range face {
 			mean = r3.Add(mean, r3.Scale(1/float64(len(face)), p.Vertices[v]))
-			deepest = max(deepest, at[v])
+			if !known[v] {
+				known[v] = true
+				deepest = max(deepest, d.of(p.Vertices[v], deepest))
+			}
 		}
-		deepest = max(deepest, depth(h, mean))
+		deepest = max(deepest, d.of(mean, deepest))
 		if deepest > worst.Depth {
 			worst.Depth, worst.Face = deepest, f
 		}
 	}
-	return worst, nil
-}
-
-// depth returns the distance of a point of a polyhedron from the nearest face plane.
-func depth(h *hull.Hull, p r3.Vec) float64 {
-	least := math.Inf(1)
-	for _, f := range h.FaceStart[:len(h.FaceStart)-1] {
-		least = min(least, h.Offsets[f]-r3.Dot(h.Normals[f], p))
-	}
-	return least
+	return worst, d.visits, nil
 }
 
 func diagonal(points []r3.Vec) float64 {
