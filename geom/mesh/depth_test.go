@@ -84,9 +84,9 @@ func TestDepths(t *testing.T) {
 }
 
 // A check of n faces looks at a bounded number of facets for each, however many there are: all pairs of faces and
-// facets would be 1.6e9 here.
+// facets would be 10^8 here.
 func TestConvexityIsNotQuadratic(t *testing.T) {
-	p := sphereMesh(101, 200)
+	p := sphereMesh(51, 100)
 	d, visits, err := p.dentCounted()
 	if err != nil || d.Depth > 1e-15 {
 		t.Fatalf("depth %g, error %v", d.Depth, err)
@@ -100,9 +100,9 @@ func TestConvexityIsNotQuadratic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Vertices[10_000] = r3.Scale(0.7, p.Vertices[10_000])
+	p.Vertices[2_500] = r3.Scale(0.7, p.Vertices[2_500])
 	d, visits, err = p.dentCounted()
-	if err != nil || math.Abs(d.Depth-0.3) > 1e-3 || visits > 64*queries {
+	if err != nil || !(d.Depth > 0.29 && d.Depth <= 0.3) || visits > 64*queries {
 		t.Errorf("depth %g of a dent of 0.3 in a hull of %d facets, %d facets looked at, error %v", d.Depth,
 			len(h.Facets), visits, err)
 	}
