@@ -4,6 +4,7 @@ package main
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -161,6 +162,9 @@ func clearance_library_mesh(path *C.clearance_text, whole C.int32_t, tolerance C
 			}
 			parts = []mesh.ConvexPart{{Part: all, Dent: math.NaN()}}
 		} else if parts, err = mesh.ConvexParts(read, tol); err != nil {
+			if concave := (*mesh.NonConvexError)(nil); errors.As(err, &concave) {
+				err = errors.New(concave.Reason()) // Python has its own advice
+			}
 			return failure{codeFile, fmt.Errorf("%s: %w", text(path), err)}
 		}
 		var shapes []geom.Shape

@@ -39,13 +39,17 @@ type NonConvexError struct {
 }
 
 func (e *NonConvexError) Error() string {
+	return e.Reason() + ": split it into convex parts, ask for its hull, or allow for a larger tolerance"
+}
+
+// Reason is the error without the advice.
+func (e *NonConvexError) Reason() string {
 	why := ""
 	if e.Rounded {
 		why = ", which the rounding of the file explains"
 	}
-	return fmt.Sprintf("part %q is not convex: face %d lies %.6g below the convex hull, %.2g of the size %.6g of the "+
-		"part (tolerance %.2g%s): split it into convex parts, ask for its hull, or allow for a larger tolerance",
-		e.Part, e.Face+1, e.Depth, e.Depth/e.Size, e.Size, e.Tolerance, why)
+	return fmt.Sprintf("part %q is not convex: face %d lies %.6g below the hull, %.2g of the size %.6g of the part "+
+		"(tolerance %.2g%s)", e.Part, e.Face+1, e.Depth, e.Depth/e.Size, e.Size, e.Tolerance, why)
 }
 
 // CheckConvex reports a [*NonConvexError] if the surface of the part is not the one of

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -18,8 +17,8 @@ from typing import Any, Final
 import numpy as np
 
 from ._arrays import Array
-from ._errors import FileError, OptionError
-from ._meshes import foreign_mesh
+from ._errors import ConcaveError, FileError, OptionError
+from ._meshes import UpAxis, foreign_mesh
 from ._options import path_bytes, real, whole
 from ._outputs import not_onto
 from ._shape import Shape, read_mesh
@@ -34,13 +33,8 @@ def concavity(concave: str) -> str:
     return concave
 
 
-def advice(path: str | os.PathLike[str]) -> str:
-    """What follows the reason why a mesh is refused as concave."""
-    return (
-        f"'clearance decompose {shlex.quote(os.fspath(path))} parts.obj' writes convex parts, and concave=\"coacd\" "
-        'takes them at once (pip install coacd trimesh); concave="hull" takes the hull, and so does tolerance= of a '
-        "mesh that is nearly convex"
-    )
+# What else than its hull a concave mesh may be taken as.
+OTHERS: Final = 'concave="coacd" takes convex parts (clearance decompose), tolerance= a mesh that is nearly convex'
 
 
 def mesh_shapes(path: str | os.PathLike[str], concave: str, tolerance: float | None = None) -> list[Shape]:
@@ -53,15 +47,15 @@ def mesh_shapes(path: str | os.PathLike[str], concave: str, tolerance: float | N
     except FileError as e:
         read_mesh(path, True)  # raises if anything but concave parts is wrong with the file
         if concave == "raise":
-            raise FileError(f"{e}. {advice(path)}") from e
+            raise ConcaveError(str(e), OTHERS) from e
     return decomposed(path)
 
 
-def decomposed(path: str | os.PathLike[str]) -> list[Shape]:
+def decomposed(path: str | os.PathLike[str], up_axis: UpAxis = "ignore") -> list[Shape]:
     """The parts that :func:`decompose` finds with its default options."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "parts.obj"
-        decompose(path, out)
+        decompose(path, out, up_axis=up_axis)
         return read_mesh(out, False)
 
 
@@ -72,14 +66,15 @@ def decompose(
     threshold: float = 0.05,
     max_parts: int | None = None,
     seed: int = 0,
+    up_axis: UpAxis = "ignore",
 ) -> int:
     """Write the parts of an approximate convex decomposition of a closed mesh, and return their number.
 
     ``path`` is any mesh file that trimesh reads; ``out`` is an OBJ file with one group per part, in metres if the
-    mesh file states its unit, else in its numbers, that :meth:`Library.mesh_parts` reads. ``threshold`` is CoACD's
-    concavity of a part, from 0.01 (many parts, close to the mesh) to 1. It is an approximation: distances are proved
-    for the parts, not for the mesh. Equal input, options and version of CoACD give an equal file. It needs the packages
-    coacd and trimesh.
+    mesh file states its unit, else in its numbers, that :meth:`Library.mesh_parts` reads. Axes are those of the file;
+    ``up_axis="file"`` turns COLLADA to z up. ``threshold`` is CoACD's concavity of a part, from 0.01 (many parts, close
+    to the mesh) to 1. It is an approximation: distances are proved for the parts, not for the mesh. Equal input,
+    options and version of CoACD give an equal file. It needs the packages coacd and trimesh.
     """
     for what, given in (("mesh", path), ("out", out)):
         path_bytes(what, given, FileError)
@@ -94,7 +89,7 @@ def decompose(
         coacd: Any = importlib.import_module("coacd")
     except ImportError as e:
         raise ImportError("concave meshes are decomposed by CoACD: pip install coacd trimesh") from e
-    vertices, faces = _closed(Path(path))
+    vertices, faces = _closed(Path(path), up_axis)
     coacd.set_log_level("error")
     mesh = coacd.Mesh(vertices, faces)
     from importlib import metadata  # which imports much that no other use of the package needs
@@ -118,11 +113,11 @@ def decompose(
     return len(parts)
 
 
-def _closed(path: Path) -> tuple[Array, Array]:
+def _closed(path: Path, up_axis: UpAxis) -> tuple[Array, Array]:
     """Vertices and triangles of a closed surface, equal vertices as one; an error says where it is open."""
     if not path.is_file():
         raise FileError(f"{path}: no such file")
-    given, faces = foreign_mesh(path)
+    given, faces = foreign_mesh(path, up_axis)
     if not len(faces):
         raise FileError(f"{path} has no faces")
     if not np.isfinite(given).all():

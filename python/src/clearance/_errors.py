@@ -55,6 +55,16 @@ class FileError(ClearanceError, ValueError):
     """A file is missing or invalid; the message names the file and the place."""
 
 
+class ConcaveError(FileError):
+    """A mesh is not convex, and nobody said what to take in its place. ``reason`` names the file, the part and its
+    dent."""
+
+    def __init__(self, reason: str, others: str = "") -> None:
+        hull = 'concave="hull" takes the hull, as MuJoCo, PyBullet and coal do'
+        super().__init__(f"{hull}: {reason}" + (f"; {others}" if others else ""))
+        self.reason, self.others = reason, others
+
+
 class OptionError(ClearanceError, ValueError):
     """An option of an engine or a query is invalid."""
 

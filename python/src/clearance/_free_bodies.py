@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from ._arrays import Array
 from ._bodies import Body, Part
+from ._decompose import concavity
 from ._errors import FileError, OptionError
 from ._kinematics import product, rotated
 from ._library import Library
-from ._srdf import parse
+from ._mesh_files import MeshFiles
+from ._meshes import UpAxis
+from ._options import flag
+from ._urdf_xml import Robot, read
+from ._xml import Given, Notes, Readable, Source
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,6 +31,7 @@ class FreeBodies:
     ``rotation`` [M,4] ("wxyz") are the poses of the model. ``options`` are those of
     :class:`clearance.contact.Simulation` that the model states; ``clearance.contact.Simulation.of(bodies)`` takes all
     of them. ``omitted`` names what of the model was left out as asked.
+    ``notes`` says what of URDF files was read otherwise than it stands there.
     """
 
     library: Library
@@ -38,6 +43,7 @@ class FreeBodies:
     rotation: Array
     options: dict[str, Any]
     omitted: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
         return f"FreeBodies: {', '.join(b.name or '-' for b in self.bodies)}"
@@ -105,75 +111,80 @@ def free_bodies(
 
 
 def from_urdf(
-    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    sources: Given | Sequence[Given],
     *,
     concave: Literal["raise", "hull", "coacd"] = "raise",
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
     omit: Collection[str] = (),
+    strict: bool = False,
+    up_axis: UpAxis = "ignore",
+    inertia: Literal["file", "shapes"] = "file",
 ) -> FreeBodies:
     """Free bodies of URDF files, one of each: its links, which fixed joints may connect, with their masses.
 
-    A joint that moves is refused by name, and so is a file without a mass. The poses are the origin.
+    A joint that moves is refused by name, and so is a file without a mass. A body of mass 0 does not move, as in
+    PyBullet. An inertia that is not positive definite is refused: ``inertia="shapes"`` takes center of mass and inertia
+    of all bodies from their shapes, of a uniform density that gives the mass of the file. The poses are the origin. The
+    other options are those of :func:`clearance.urdf.load`.
     """
-    module = importlib.import_module(".urdf", __package__)
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    library, bodies, columns = Library(), [], []
-    for path in given:
-        scene = module.load(path, concave=concave, packages=packages, omit=omit)
+    if inertia not in ("file", "shapes"):
+        raise OptionError(f'inertia: {inertia!r}, want "file" or "shapes"')
+    from .urdf import scene_of
+
+    every = [sources] if isinstance(sources, (str, os.PathLike, bytes, Readable)) else list(sources)
+    notes = Notes(flag("strict", strict))
+    library, bodies, columns = Library(), list[Body](), list[tuple[float, Array, Array]]()
+    for given in every:
+        source = Source.of(given, "urdf")
+        robot = read(source, omit, notes, masses=True)
+        meshes = MeshFiles(source.folder, packages or {}, library, notes, concavity(concave), None, 0.0, up_axis)
+        scene = scene_of(source, robot, meshes)
         if scene.joint_names:
-            raise OptionError(f"{os.fspath(path)}: joint {scene.joint_names[0]!r} moves: simulations have no joints")
+            raise OptionError(f"{source.name}: joint {scene.joint_names[0]!r} moves: simulations have no joints")
         links = scene.forward(np.zeros((1, 0)))[0]
         rigid = Rigid()
-        first = len(library)
-        library._shapes += list(scene.library)
         for body, link in zip(scene.bodies, scene.body_links, strict=True):
             for part in body.parts:
-                rigid.add_part(first + part.shape, links[link, :3], links[link, 3:], part)
-        for link, mass, center, inertia in _inertials(os.fspath(path), scene.link_names):
-            position, rotation = links[link, :3], links[link, 3:]
-            rigid.add_mass(mass, position + rotated(rotation, center), rotated_inertia(rotation, inertia))
+                rigid.add_part(part.shape, links[link, :3], links[link, 3:], part)
         if not rigid.parts:
-            raise FileError(f"{os.fspath(path)}: no link has collision geometry")
-        if not rigid.mass:
-            raise FileError(f"{os.fspath(path)}: no link has a mass; give <inertial> to one")
-        columns.append(rigid.column())
+            raise FileError(f"{source.name}: no link has collision geometry")
         bodies.append(Body(tuple(rigid.parts), scene.link_names[0]))
+        columns.append(_weighed(source.name, robot, links, rigid, inertia == "shapes", library, bodies[-1], notes))
     rest = np.array([0.0, 0, 0, 1, 0, 0, 0])
-    return free_bodies(library, bodies, columns, [rest] * len(bodies), {})
+    made = free_bodies(library, bodies, columns, [rest] * len(bodies), {})
+    return replace(made, notes=notes.lines)
 
 
-def _inertials(path: str, names: Sequence[str]) -> list[tuple[int, float, Array, Array]]:
-    """The link, mass, center of mass and inertia [3,3] about it, in the axes of the link, of every <inertial>."""
-    found = []
-    for link in parse(path).findall("link"):
-        for inertial in link.findall("inertial"):
-            where = f"{path}, line {inertial.sourceline}: <inertial> of link {link.get('name')!r}"
-            mass, tensor, origin = (inertial.find(name) for name in ("mass", "inertia", "origin"))
-            if mass is None or tensor is None:
-                raise FileError(f"{where} lacks <mass> or <inertia>")
-            try:
-                xx, yy, zz, xy, xz, yz = (float(tensor.get(f"i{c}", "0")) for c in ("xx", "yy", "zz", "xy", "xz", "yz"))
-                center = np.array([float(x) for x in _of(origin, "xyz").split()])
-                axes = np.array([float(x) for x in _of(origin, "rpy").split()])
-                value = float(mass.get("value", "nan"))
-            except ValueError as e:
-                raise FileError(f"{where}: {e}") from e
-            if center.shape != (3,) or axes.shape != (3,) or not value >= 0:
-                raise FileError(f"{where}: mass {value}, xyz {center.tolist()}, rpy {axes.tolist()}")
-            inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-            found.append((names.index(link.get("name")), value, center, rotated_inertia(_of_rpy(axes), inertia)))
+def _weighed(
+    path: str, robot: Robot, links: Array, rigid: Rigid, by_shapes: bool, library: Library, body: Body, notes: Notes
+) -> tuple[float, Array, Array]:
+    """Mass, center and inertia [6] of a robot whose links are at the poses [L,7]."""
+    every = [(i, k) for i, link in enumerate(robot.links) for k in link.inertials]
+    if not every:
+        raise FileError(f"{path}: no link has a mass; give <inertial> to one")
+    for i, inertial in every:
+        position, rotation = links[i, :3], links[i, 3:]
+        axes = product(rotation, inertial.rotation)
+        center = position + rotated(rotation, inertial.center)
+        rigid.add_mass(inertial.mass, center, rotated_inertia(axes, inertial.inertia))
+    if not rigid.mass:
+        notes.take(every[0][1].where, "mass 0: the body does not move")
+        return np.inf, np.zeros(3), np.zeros(6)
+    if by_shapes:
+        from .contact import mass_properties
+
+        mass, centers, moments = mass_properties(library, [body])
+        return rigid.mass, centers[0], moments[0] * (rigid.mass / mass[0])
+    found = rigid.column()
+    xx, yy, zz, xy, xz, yz = found[2]
+    least, *_, most = np.linalg.eigvalsh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])).tolist()
+    # Eigenvalues of a symmetric matrix are known to some units of roundoff of the largest one.
+    if not least > 64 * np.finfo(np.float64).eps * max(most, 0.0):
+        where = min((k for _, k in every), key=lambda k: float(np.linalg.eigvalsh(k.inertia)[0])).where
+        what = f"the least principal moment of inertia of the body is {least:g} kg m² of {most:g}, want it above 0"
+        by = 'clearance.contact.mass_properties has that of its shapes, and inertia="shapes" takes it'
+        raise FileError(f"{where}: {what}; {by}")
     return found
 
 
-def _of(origin: Any, name: str) -> str:
-    return "0 0 0" if origin is None else str(origin.get(name, "0 0 0"))
-
-
-def _of_rpy(rpy: Array) -> Array:
-    """The quaternion of fixed-axis angles about x, then y, then z."""
-    half = rpy / 2
-    x, y, z = (np.concatenate([[np.cos(h)], np.sin(h) * e]) for h, e in zip(half, np.eye(3), strict=True))
-    return product(z, product(y, x))
-
-
-__all__ = ["FreeBodies", "from_urdf"]
+__all__ = ["FreeBodies", "from_mujoco", "from_urdf"]

@@ -6,13 +6,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from ._arrays import Array, host
 from ._errors import ArrayError, FileError
 from ._forward import Moved, Plan
+
+if TYPE_CHECKING:
+    from ._urdf_xml import JointElement
 
 _MOVING: Final = ("revolute", "continuous", "prismatic")
 
@@ -44,18 +47,19 @@ class Tree:
     limits: list[tuple[float, float]] = field(default_factory=list)
 
     @staticmethod
-    def of(path: str, links: Sequence[str], joints: Sequence[Any]) -> Tree:
-        """The tree of the joints that yourdfpy read from a file, which is checked to be one."""
+    def of(path: str, links: Sequence[str], joints: Sequence[JointElement]) -> Tree:
+        """The tree of the joints of a file, which is checked to be one."""
         _unique(path, "links", links)
         _unique(path, "joints", [j.name for j in joints])
         number = {name: i for i, name in enumerate(links)}
         tree = Tree(len(links))
-        above: dict[int, Any] = {}
+        above: dict[int, JointElement] = {}
         for j in joints:
-            _check(path, j, number)
+            _check(j, number)
             child = number[j.child]
             if child in above:
-                raise FileError(f"{path}: link {j.child!r} is the child of joints {above[child].name!r} and {j.name!r}")
+                others = f"joints {above[child].name!r} and {j.name!r}"
+                raise FileError(f"{j.where}: link {j.child!r} is the child of {others}")
             above[child] = j
             if j.type in _MOVING and j.mimic is None:
                 tree.names.append(j.name)
@@ -67,18 +71,18 @@ class Tree:
         tree.root = roots[0]
         by_name = {j.name: j for j in joints}
         index = {name: i for i, name in enumerate(tree.names)}
-        below: dict[int, list[Any]] = {}
+        below: dict[int, list[JointElement]] = {}
         for j in joints:
             below.setdefault(number[j.parent], []).append(j)
         level = [tree.root]
         while level:  # links that are equally far from the root
             ready = [j for link in level for j in below.get(link, ())]
-            tree.joints += [_joint(path, j, number, by_name, index) for j in ready]
+            tree.joints += [_joint(j, number, by_name, index) for j in ready]
             level = [number[j.child] for j in ready]
         if len(tree.joints) < len(joints):
             placed = {j.child for j in tree.joints}
             lost = next(j for j in joints if number[j.child] not in placed)
-            raise FileError(f"{path}: joint {lost.name!r} is in a cycle of joints")
+            raise FileError(f"{lost.where} is in a cycle of joints")
         return tree
 
     @cached_property
@@ -112,24 +116,22 @@ class Tree:
         return group, [(j.parent, j.child) for j in self.joints]
 
 
-def _joint(path: str, j: Any, number: dict[str, int], by_name: dict[str, Any], index: dict[str, int]) -> Joint:
-    """A joint that yourdfpy read. ``index`` has the entries of a configuration by the names of their joints."""
-    origin = np.eye(4) if j.origin is None else j.origin
-    place = (number[j.parent], number[j.child], origin[:3, 3], quaternions(origin[None, :3, :3])[0])
-    axis = np.asarray(j.axis, np.float64)
+def _joint(j: JointElement, number: dict[str, int], by_name: dict[str, JointElement], index: dict[str, int]) -> Joint:
+    """A joint of a file. ``index`` has the entries of a configuration by the names of their joints."""
+    place = number[j.parent], number[j.child], j.position, j.rotation
     if j.type == "fixed":
-        return Joint(j.type, *place, axis)
+        return Joint(j.type, *place, j.axis)
     multiplier, offset, seen, source = 1.0, 0.0, {j.name}, j
     while source.mimic is not None:
-        m = source.mimic
-        if m.joint not in by_name or by_name[m.joint].type not in _MOVING or m.joint in seen:
-            raise FileError(f"{path}: joint {source.name!r} mimics {m.joint!r}, want another joint that moves")
-        # multiplier * (m.multiplier * q + m.offset) + offset
-        offset += multiplier * float(m.offset)
-        multiplier *= float(m.multiplier)
-        source = by_name[m.joint]
+        name, factor, added = source.mimic
+        if name not in by_name or by_name[name].type not in _MOVING or name in seen:
+            raise FileError(f"{source.where} mimics {name!r}, want another joint that moves")
+        # multiplier * (factor * q + added) + offset
+        offset += multiplier * added
+        multiplier *= factor
+        source = by_name[name]
         seen.add(source.name)
-    return Joint(j.type, *place, axis / np.linalg.norm(axis), index[source.name], multiplier, offset)
+    return Joint(j.type, *place, j.axis / np.linalg.norm(j.axis), index[source.name], multiplier, offset)
 
 
 def _unique(path: str, what: str, names: Sequence[str]) -> None:
@@ -138,27 +140,29 @@ def _unique(path: str, what: str, names: Sequence[str]) -> None:
             raise FileError(f"{path}: {count} {what} have the name {name!r}")
 
 
-def _check(path: str, j: Any, number: dict[str, int]) -> None:
-    where = f"{path}: joint {j.name!r}"
+def _check(j: JointElement, number: dict[str, int]) -> None:
     if j.type in ("floating", "planar"):
         raise FileError(
-            f"{where} is {j.type}, which has no single value; want revolute, continuous, prismatic or fixed"
+            f"{j.where} is {j.type}, which has no single value; want revolute, continuous, prismatic or fixed"
         )
     if j.type not in (*_MOVING, "fixed"):
-        raise FileError(f"{where} is of type {j.type!r}, want revolute, continuous, prismatic or fixed")
+        raise FileError(f"{j.where} is of type {j.type!r}, want revolute, continuous, prismatic or fixed")
     for name in (j.parent, j.child):
         if name not in number:
-            raise FileError(f"{where} names the link {name!r}, which the file does not have")
-    axis = np.asarray(j.axis, np.float64)
-    if j.type != "fixed" and (axis.shape != (3,) or not np.isfinite(axis).all() or not axis.any()):
-        raise FileError(f"{where} has the axis {axis.tolist()}, want three numbers that are not all 0")
+            raise FileError(f"{j.where} names the link {name!r}, which the file does not have")
+    if j.type != "fixed" and not j.axis.any():
+        raise FileError(f"{j.where} has the axis {j.axis.tolist()}, want three numbers that are not all 0")
 
 
-def _limits(j: Any) -> tuple[float, float]:
-    if j.type == "continuous" or j.limit is None:
-        return -np.inf, np.inf
-    # The specification of URDF: an attribute lower or upper that is missing is 0.
-    return float(j.limit.lower or 0), float(j.limit.upper or 0)
+def _limits(j: JointElement) -> tuple[float, float]:
+    return (-np.inf, np.inf) if j.type == "continuous" or j.limit is None else j.limit
+
+
+def of_rpy(rpy: Array) -> Array:
+    """The quaternion of fixed-axis angles about x, then y, then z."""
+    half = rpy / 2
+    x, y, z = (np.concatenate([[np.cos(h)], np.sin(h) * e]) for h, e in zip(half, np.eye(3), strict=True))
+    return product(z, product(y, x))
 
 
 def product(q: Array, r: Array) -> Array:

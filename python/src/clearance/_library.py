@@ -182,7 +182,7 @@ class Library:
         is that depth, ``library[i].dent``: answers are those of the hull. Parts of published decompositions are often
         convex to 0.03 only.
 
-        A mesh that is not convex raises :class:`FileError`, one of several parts :class:`ShapeError`;
+        A mesh that is not convex raises :class:`ConcaveError`, one of several parts :class:`ShapeError`;
         ``concave="hull"`` takes the hull of all its vertices instead. Parts make a body, not a shape:
         :meth:`mesh_parts` keeps them, and those of a decomposition (``concave="coacd"``), which is refused here unless
         it has one part alone.
@@ -200,12 +200,13 @@ class Library:
         self,
         path: str | os.PathLike[str],
         *,
-        concave: Literal["raise", "coacd"] = "raise",
+        concave: Literal["raise", "hull", "coacd"] = "raise",
         tolerance: float | None = None,
         margin: float = 0.0,
     ) -> list[int]:
         """Every part of a mesh file as a convex shape: its groups or solids, and the connected components of one that
-        is not convex. A part that is not convex raises FileError. ``tolerance`` is that of :meth:`mesh`.
+        is not convex. A part that is not convex raises :class:`ConcaveError`; ``concave="hull"`` takes the hull of the
+        whole. ``tolerance`` is that of :meth:`mesh`.
 
         ``concave="coacd"`` takes the parts that :func:`clearance.decompose` finds if one is not convex, which may last
         minutes: its command writes them to a file once.

@@ -7,17 +7,19 @@ import os
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 from xml.etree import ElementTree
 
 import numpy as np
 
 from ._arrays import Array
-from ._errors import FileError
+from ._errors import ConcaveError, FileError, OptionError
 from ._shape import Shape, read_mesh
 
 # Readers of other formats take some 20 times the size of a file as memory.
 _MAX_SIZE: Final = 1 << 27
+
+UpAxis = Literal["ignore", "file"]
 
 # The rotations to Z_UP. COLLADA 1.4.1, <up_axis>: right, up and towards the viewer are -y, x, z of X_UP, x, y, z of
 # Y_UP and x, z, -y of Z_UP.
@@ -28,11 +30,11 @@ _UP_AXES: Final = {
 }
 
 
-def convex_parts(vertices: Any, faces: Any, what: str, advice: str, tolerance: float | None = None) -> list[Shape]:
-    """The convex parts of the mesh of vertices [N,3] and triangles [F,3]: one, or its connected components; FileError
-    if one of them is not convex to the tolerance, see :meth:`Library.mesh`.
+def convex_parts(vertices: Any, faces: Any, what: str, advice: str = "", tolerance: float | None = None) -> list[Shape]:
+    """The convex parts of the mesh of vertices [N,3] and triangles [F,3]: one, or its connected components;
+    ConcaveError if one of them is not convex to the tolerance, see :meth:`Library.mesh`.
 
-    ``what`` is named in place of a file, ``advice`` follows the reason.
+    ``what`` is named in place of a file, ``advice`` says what else than the hull may be taken.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mesh.obj"
@@ -42,18 +44,25 @@ def convex_parts(vertices: Any, faces: Any, what: str, advice: str, tolerance: f
         try:
             return read_mesh(path, False, tolerance)
         except FileError as e:
-            raise FileError(f"{str(e).replace(str(path), what)}. {advice}") from e
+            reason = str(e).replace(str(path), what)
+            try:
+                read_mesh(path, True)
+            except FileError as other:  # anything but concave parts
+                raise FileError(reason) from other
+            raise ConcaveError(reason, advice) from e
 
 
-def foreign_mesh(file: Path) -> tuple[Array, Array]:
+def foreign_mesh(file: Path, up_axis: UpAxis = "ignore") -> tuple[Array, Array]:
     """Vertices [N,3], in metres, and triangles [F,3] of a mesh file of any format that trimesh reads, its parts as
-    one."""
+    one. The axes are those of the file; with ``up_axis="file"``, those of COLLADA are turned to z up."""
+    if up_axis not in ("ignore", "file"):
+        raise OptionError(f'up_axis: {up_axis!r}, want "ignore" or "file"')
     try:
         trimesh: Any = importlib.import_module("trimesh")
     except ImportError as e:
         raise ImportError(f"{file} is read by trimesh: pip install trimesh") from e
     _check_size(file)
-    axes = _axes(file)
+    axes = _axes(file) if up_axis == "file" else np.eye(3)
     try:
         mesh = trimesh.load(os.fspath(file), force="mesh", process=False)  # which drops nothing
         vertices = np.array(mesh.vertices, np.float64).reshape(-1, 3)

@@ -94,6 +94,20 @@ class DerivativeOptions(TypedDict, total=False):
     seed: int | None
 
 
+def interval(option: str, value: Any) -> tuple[float, float] | None:
+    """Two finite numbers, the lower one first, or None."""
+    if value is None:
+        return None
+    try:
+        low, high = value
+    except (TypeError, ValueError) as e:
+        raise OptionError(f"{option}: {value!r}, want two numbers, the lower one first") from e
+    found = real(option, low), real(option, high)
+    if not found[0] <= found[1]:
+        raise OptionError(f"{option}: {value!r}, want two numbers, the lower one first")
+    return found
+
+
 def check_names(what: str, options: Mapping[str, Any], known: Sequence[str]) -> None:
     """Raise OptionError for an option that is not known, with the nearest one that is."""
     for name in options:

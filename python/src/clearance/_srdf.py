@@ -6,13 +6,12 @@ one that is not, and nobody would see it.
 
 from __future__ import annotations
 
-import importlib
-import os
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, NoReturn
 
-from ._errors import FileError
+from ._errors import FileError, OptionError
+from ._xml import Element, Notes, Source, parse
 
 
 @dataclass(frozen=True)
@@ -56,31 +55,23 @@ Pair = frozenset[str]
 
 
 def disabled_pairs(
-    path: str | os.PathLike[str], robot: str, links: Collection[str], ignore: Collection[str] = ()
+    source: Source, robot: str, links: Collection[str], ignore: Collection[str], notes: Notes
 ) -> set[Pair]:
     """The pairs of links whose collisions an SRDF file disables.
 
     ``robot`` is the name that the file must give, ``links`` are those of the URDF; elements of the robot whose name is
     in ``ignore`` are extensions of no meaning here.
     """
-    return _Reader(os.fspath(path), links, ignore).pairs(robot)
-
-
-def parse(path: str) -> Any:
-    """The root element of an XML file."""
-    etree: Any = importlib.import_module("lxml.etree")
-    try:
-        return etree.parse(path, parser=etree.XMLParser(resolve_entities=False, no_network=True)).getroot()
-    except (OSError, etree.XMLSyntaxError) as e:
-        raise FileError(f"{path}: {e}") from e
+    if isinstance(ignore, str):
+        raise OptionError(f"srdf_ignore: {ignore!r} is a text, want a list of names, such as ({ignore!r},)")
+    return _Reader(source.name, links, ignore).pairs(parse(source, notes), robot)
 
 
 class _Reader:
     def __init__(self, path: str, links: Collection[str], ignore: Collection[str]) -> None:
         self.path, self.links, self.ignore = path, links, ignore
 
-    def pairs(self, robot: str) -> set[Pair]:
-        root = parse(self.path)
+    def pairs(self, root: Element, robot: str) -> set[Pair]:
         if root.tag != "robot":
             self.fail(root, f"<{root.tag}> is the root element, want <robot>")
         if root.get("name") != robot:
@@ -92,25 +83,26 @@ class _Reader:
             if element.tag in self.ignore:
                 continue
             if element.tag not in _ROBOT:
-                self.fail(element, f"unknown element <{element.tag}>, want one of {', '.join(_ROBOT)}")
+                advice = f"srdf_ignore=({element.tag!r},) leaves it out"
+                self.fail(element, f"unknown element <{element.tag}>, want one of {', '.join(_ROBOT)}; {advice}")
             self.check(element, _ROBOT[element.tag])
             if element.tag == "disable_default_collisions":
-                by_default.add(element.get("link"))
+                by_default.add(element.attrib["link"])
             elif element.tag in ("disable_collisions", "enable_collisions"):
-                pair = frozenset((element.get("link1"), element.get("link2")))
+                pair = frozenset((element.attrib["link1"], element.attrib["link2"]))
                 if len(pair) == 1:
                     self.fail(element, f"a pair of link {element.get('link1')!r} and itself")
                 (disabled if element.tag == "disable_collisions" else enabled).add(pair)
         every = {frozenset((a, b)) for a in by_default for b in self.links if a != b}
         return (every - enabled) | disabled
 
-    def elements(self, parent: Any) -> list[Any]:
-        """The child elements; comments and processing instructions have no name."""
-        if (parent.text or "").strip() or any((c.tail or "").strip() for c in parent):
+    def elements(self, parent: Element) -> list[Element]:
+        """The child elements."""
+        if parent.text.strip():
             self.fail(parent, f"text in <{parent.tag}>")
-        return [c for c in parent if isinstance(c.tag, str)]
+        return parent.children
 
-    def check(self, element: Any, tag: _Tag) -> None:
+    def check(self, element: Element, tag: _Tag) -> None:
         for name in element.attrib:
             if name not in tag.attributes + tag.optional:
                 self.fail(element, f"<{element.tag}> has the unknown attribute {name!r}")
@@ -126,5 +118,5 @@ class _Reader:
                 self.fail(child, f"unknown element <{child.tag}> in <{element.tag}>")
             self.check(child, inner[child.tag])
 
-    def fail(self, element: Any, reason: str) -> None:
-        raise FileError(f"{self.path}, line {element.sourceline}: {reason}")
+    def fail(self, element: Element, reason: str) -> NoReturn:
+        raise FileError(f"{self.path}, line {element.line}: {reason}")

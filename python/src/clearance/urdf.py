@@ -6,7 +6,7 @@ scene = urdf.load("robot.urdf", srdf="robot.srdf")
 roll = cl.Engine().rollout(scene, worlds=4096, reduce="world")
 r = roll(scene.poses(joints), quat="wxyz")  # joints [4096, dof], in the order of scene.joint_names
 
-It needs yourdfpy, which reads the file.
+COLLADA and other formats of meshes than OBJ, STL and PLY are read by trimesh.
 """
 
 from __future__ import annotations
@@ -14,31 +14,30 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
 from ._arrays import Array, take
 from ._bodies import Part
-from ._decompose import advice, concavity, decomposed, mesh_shapes
-from ._errors import FileError, OptionError, ShapeError
-from ._kinematics import Tree, given_poses, normalized, quaternions, with_others
+from ._decompose import concavity
+from ._errors import OptionError
+from ._kinematics import Tree, given_poses, normalized, product, with_others
 from ._library import Library
-from ._meshes import convex_parts, foreign_mesh
+from ._mesh_files import MeshFiles
+from ._meshes import UpAxis
 from ._motion import Motion
-from ._options import DerivativeOptions, flag
+from ._options import DerivativeOptions, flag, interval
 from ._scene import Scene
 from ._scene_derivatives import by_coordinates
-from ._shape import Shape
 from ._srdf import disabled_pairs
-from ._urdf_xml import read
+from ._urdf_shapes import shapes_of
+from ._urdf_xml import Robot, read
+from ._xml import Given, Notes, Source
 
 if TYPE_CHECKING:
     from ._result import SceneResult
     from ._rollout import SceneRollout
-
-_OWN_MESHES: Final = (".obj", ".stl", ".ply")
 
 
 @dataclass(eq=False, repr=False)
@@ -48,7 +47,8 @@ class UrdfScene(Scene):
     A body is a link with collision geometry, ``body_links[i]`` its index in ``link_names``, its parts are the collision
     elements of the link (meshes of several parts give several). ``joint_names`` are the joints of a configuration:
     those that move and do not mimic another, in the order of the file; ``limits`` [dof,2] are theirs: infinite of
-    continuous joints and without ``<limit>``, 0 for a ``lower`` or ``upper`` that it does not name.
+    continuous joints and without ``<limit>``, 0 for a ``lower`` or ``upper`` that it does not name. ``notes`` says what
+    of the file was read otherwise than it stands there, or passed over: a line each, with file, line and link.
 
     Bodies that are added after loading, such as obstacles, belong to no link; ``poses`` takes theirs as ``others``.
     """
@@ -56,6 +56,10 @@ class UrdfScene(Scene):
     link_names: list[str] = field(default_factory=list)
     body_links: list[int] = field(default_factory=list)
     tree: Tree = field(default_factory=Tree)
+    notes: list[str] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return super().__repr__() + (f", {len(self.notes)} notes" if self.notes else "")
 
     @property
     def joint_names(self) -> list[str]:
@@ -125,17 +129,20 @@ class UrdfScene(Scene):
         root = None if base is None else normalized(given_poses("base", base, len(configurations), ()))
         return Motion.of(plan, configurations, root, [frame[i] for i in self.body_links], len(self.bodies))
 
-    def random_joints(self, count: int, seed: int | np.random.Generator = 0) -> Array:
-        """Configurations [count,dof], uniform within the limits; a revolute joint without limits is sampled
-        in [-π, π], a prismatic one without limits is refused."""
-        limits = self.limits
+    def random_joints(
+        self, count: int, seed: int | np.random.Generator = 0, *, slides: tuple[float, float] | None = None
+    ) -> Array:
+        """Configurations [count,dof], uniform within the limits; a revolute joint without limits is sampled in
+        [-π, π], a prismatic one without limits within ``slides`` (metres), and refused without that."""
+        limits, free = self.limits, interval("slides", slides)
         for i, kind in enumerate(self.tree.kinds):
             if not limits[i, 0] <= limits[i, 1]:
                 raise OptionError(f"joint {self.tree.names[i]!r} has the limits {limits[i].tolist()}")
             if not np.isfinite(limits[i]).all():
-                if kind == "prismatic":
-                    raise OptionError(f"joint {self.tree.names[i]!r} is prismatic and has no limits to sample within")
-                limits[i] = -np.pi, np.pi
+                if kind == "prismatic" and free is None:
+                    what = "is prismatic and has no limits to sample within: slides=(low, high) gives them, in metres"
+                    raise OptionError(f"joint {self.tree.names[i]!r} {what}")
+                limits[i] = free if kind == "prismatic" and free is not None else (-np.pi, np.pi)
         return np.random.default_rng(seed).uniform(limits[:, 0], limits[:, 1], (count, len(limits)))
 
     def _sampled(self) -> list[tuple[int, int]]:
@@ -147,27 +154,38 @@ class UrdfScene(Scene):
 
 
 def load(
-    path: str | os.PathLike[str],
+    source: Given,
     *,
-    srdf: str | os.PathLike[str] | None = None,
+    srdf: Given | None = None,
     srdf_ignore: Collection[str] = (),
     concave: Literal["raise", "hull", "coacd"] = "raise",
     tolerance: float | None = None,
     margin: float = 0.0,
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
+    folder: str | os.PathLike[str] | None = None,
     skip_adjacent: bool | None = None,
     omit: Collection[str] = (),
+    strict: bool = False,
+    up_axis: UpAxis = "ignore",
 ) -> UrdfScene:
-    """The scene of a URDF file.
+    """The scene of a URDF file: of its path, its text (which begins with "<"), or a file object.
 
     Bodies are the links with collision geometry, all of it: boxes, cylinders, spheres, capsules (whose length is that
-    of the segment) and meshes. An element of the robot, a link, a joint or its geometry that is not known is an error,
-    unless ``omit`` names it, and so is a file that xacro has not expanded. A mesh whose parts are not convex raises
-    :class:`FileError`; ``concave="hull"`` takes the hull of all its vertices, ``"coacd"`` the parts that
+    of the segment), meshes, and PyBullet's ``<plane>``, a half-space. A sphere of radius 0 is a point, and boxes,
+    cylinders and capsules without a thickness are flat. A mesh whose parts are not convex raises :class:`FileError`;
+    ``concave="hull"`` takes the hull of all its vertices, as MuJoCo, PyBullet and coal do, ``"coacd"`` the parts that
     :func:`clearance.decompose` finds; ``tolerance`` is that of :meth:`Library.mesh`. OBJ, STL and PLY are read as
-    :meth:`Library.mesh_parts` does, other formats by trimesh, from the unit that the file states to metres and, of
-    COLLADA, from its ``up_axis`` to z. ``margin`` is the radius of a ball that is added to every shape. ``packages``
-    are the folders of packages by name; ``package://`` is looked for in the folders above the file, too.
+    :meth:`Library.mesh_parts` does, other formats by trimesh, from the unit that the file states to metres. Coordinates
+    are taken as they stand: RViz, pinocchio and PyBullet do not look at the ``up_axis`` of COLLADA, and
+    ``up_axis="file"`` rotates from it to z. ``margin`` is the radius of a ball that is added to every shape.
+
+    ``packages`` are the folders of packages by name; ``package://`` and ``model://`` are looked for in the folders
+    above the file, too. ``folder`` is that of the file (default: of a text, the current one).
+
+    Faults that change nothing, such as a wrong version of XML, and elements and attributes that are not known are
+    passed over, and ``notes`` of the scene lists them; with ``strict=True`` they are errors. An element that may be a
+    known one, misspelt or out of place, is an error in any case, and so are numbers that are none, and a file that
+    xacro has not expanded. ``omit`` leaves elements out, as PARENT/ELEMENT: ``omit=("link/collision",)``.
 
     Joints are revolute, continuous, prismatic or fixed, and may mimic another. Floating and planar joints are refused
     by name.
@@ -175,35 +193,39 @@ def load(
     Pairs are all pairs of bodies. With ``srdf``, those that its ``disable_collisions`` names are left out, and no
     others; an unknown element, attribute or link in it is an error, unless ``srdf_ignore`` names the element. Without
     it (or with ``skip_adjacent=True``), so are links that a joint connects, and links that only fixed joints connect,
-    whose distance never changes.
+    whose distance never changes. Half-spaces make no pair with each other.
     """
+    notes = Notes(flag("strict", strict))
     concavity(concave)
     if skip_adjacent is not None:
         skip_adjacent = flag("skip_adjacent", skip_adjacent)
-    robot, capsules = read(os.fspath(path), omit)
+    given = Source.of(source, "urdf", folder)
+    robot = read(given, omit, notes)
+    meshes = MeshFiles(given.folder, packages or {}, Library(), notes, concave, tolerance, margin, up_axis)
+    scene = scene_of(given, robot, meshes)
+    skipped = set[frozenset[str]]()
+    if srdf is not None:
+        semantics = Source.of(srdf, "srdf", folder)
+        skipped = disabled_pairs(semantics, robot.name, scene.link_names, srdf_ignore, notes)
+    adjacent = skip_adjacent or (skip_adjacent is None and srdf is None)
+    scene.pairs = _pairs(scene, skipped, adjacent)
+    scene.notes = notes.lines
+    return scene
+
+
+def scene_of(source: Source, robot: Robot, meshes: MeshFiles) -> UrdfScene:
+    """The scene of a robot, without pairs."""
     names = [link.name for link in robot.links]
-    scene = UrdfScene(link_names=names, tree=Tree.of(os.fspath(path), names, robot.joints))
-    meshes = _Meshes(Path(path), concave, packages or {}, scene.library, margin, tolerance)
+    scene = UrdfScene(meshes.library, link_names=names, tree=Tree.of(source.name, names, robot.joints))
     for index, link in enumerate(robot.links):
         parts: list[Part] = []
-        for k, collision in enumerate(link.collisions):
-            name = f"{link.name}/{collision.name or k}"
-            if collision.geometry is None:
-                raise FileError(f"{path}: collision element {name!r} has no geometry")
-            origin = np.eye(4) if collision.origin is None else collision.origin
-            pose = origin[:3, 3], quaternions(origin[None, :3, :3])[0]
-            if (index, k) in capsules:
-                rod = collision.geometry.cylinder
-                shapes = [scene.library.capsule(rod.radius, rod.length / 2, name=name, margin=margin)]
-            else:
-                shapes = _shapes(scene, collision.geometry, name, margin, meshes)
-            parts += [Part(s, *pose) for s in shapes]
+        for collision in link.collisions:
+            shapes, turned = shapes_of(collision, meshes)
+            rotation = product(collision.rotation, turned)
+            parts += [Part(s, collision.position, rotation) for s in shapes]
         if parts:
             scene.add(*parts, name=link.name)
             scene.body_links.append(index)
-    skipped = set() if srdf is None else disabled_pairs(srdf, robot.name, names, srdf_ignore)
-    adjacent = skip_adjacent or (skip_adjacent is None and srdf is None)
-    scene.pairs = _pairs(scene, skipped, adjacent)
     return scene
 
 
@@ -218,106 +240,15 @@ def _pairs(scene: UrdfScene, skipped: Collection[frozenset[str]], adjacent: bool
     for i, j in [*named, *((at.get(a, -1), at.get(b, -1)) for a, b in joined)]:
         if i >= 0 and j >= 0:
             gone.setdefault(min(i, j), []).append(max(i, j))
+    endless = np.array([any(scene.library[p.shape].kind == "halfspace" for p in b.parts) for b in scene.bodies], bool)
     pairs: list[tuple[int, int]] = []
     for i in range(len(links)):  # a row at a time, so that memory does not grow with pairs that are skipped
         kept = rigid[links[i + 1 :]] != rigid[links[i]]
         kept[[j - i - 1 for j in gone.get(i, ())]] = False
+        if endless[i]:
+            kept &= ~endless[i + 1 :]
         pairs += [(i, j) for j in (np.flatnonzero(kept) + i + 1).tolist()]
     return pairs
-
-
-def _shapes(scene: UrdfScene, geometry: Any, name: str, margin: float, meshes: _Meshes) -> list[int]:
-    lib = scene.library
-    options: dict[str, Any] = {"name": name, "margin": margin}
-    if geometry.box is not None:
-        return [lib.box(np.asarray(geometry.box.size) / 2, **options)]
-    if geometry.cylinder is not None:
-        return [lib.cylinder(geometry.cylinder.radius, geometry.cylinder.length / 2, **options)]
-    if geometry.sphere is not None:
-        return [lib.sphere(geometry.sphere.radius, **options)]
-    if geometry.mesh is None:
-        raise ShapeError(f"collision element {name!r} has no geometry that is known")
-    scale = 1.0 if geometry.mesh.scale is None else np.asarray(geometry.mesh.scale, np.float64)
-    if np.shape(scale) not in ((), (3,)) or not np.all(np.isfinite(scale)) or not np.all(scale):
-        raise ShapeError(f"collision element {name!r}: scale {scale}, want three numbers other than 0")
-    return meshes.shapes(geometry.mesh.filename, scale, name)
-
-
-class _Meshes:
-    """The mesh files of a model, each read once, and their shapes, each made once for a scale."""
-
-    def __init__(
-        self,
-        path: Path,
-        concave: str,
-        packages: Mapping[str, str | os.PathLike[str]],
-        library: Library,
-        margin: float,
-        tolerance: float | None,
-    ) -> None:
-        self.tolerance = tolerance
-        self.path, self.concave, self.packages = path.resolve(), concave, packages
-        self.library, self.margin = library, margin
-        self.known: dict[Path, list[Shape]] = {}
-        self.made: dict[tuple[Path, tuple[float, ...]], list[int]] = {}
-
-    def shapes(self, uri: str, scale: Any, name: str) -> list[int]:
-        """The shapes of a mesh at a scale. ``name`` is that of the collision element, and of shapes that are new."""
-        parts = self.read(uri, name)
-        key = self.find(uri, name), tuple(np.broadcast_to(scale, 3).tolist())
-        if key not in self.made:
-            options: dict[str, Any] = {"name": name, "margin": self.margin}
-            self.made[key] = [self.library.convex(s.parameters["vertices"] * scale, **options) for s in parts]
-        return self.made[key]
-
-    def read(self, uri: str, name: str) -> list[Shape]:
-        """The convex parts of a mesh file, or its hull."""
-        file = self.find(uri, name)
-        if file not in self.known:
-            try:
-                own = file.suffix.lower() in _OWN_MESHES
-                self.known[file] = mesh_shapes(file, self.concave, self.tolerance) if own else self.foreign(file)
-            except FileError as e:
-                raise FileError(f"collision element {name!r}: {e}") from e
-        return self.known[file]
-
-    def foreign(self, file: Path) -> list[Shape]:
-        """The hull of a mesh in a format that only trimesh reads, or its parts."""
-        vertices, faces = foreign_mesh(file)
-        if self.concave != "hull":
-            try:
-                return convex_parts(vertices, faces, os.fspath(file), advice(file), self.tolerance)
-            except FileError:
-                if self.concave == "raise":
-                    raise
-                return decomposed(file)
-        return [Shape("convex", {"vertices": vertices})]
-
-    def find(self, uri: str, name: str) -> Path:
-        """The file of a name in the URDF."""
-        tried: list[Path] = []
-        if uri.startswith("package://"):
-            package, _, rest = uri[len("package://") :].partition("/")
-            inside = os.path.normpath(rest)
-            if package in ("", ".", "..") or rest.startswith("/") or inside.split(os.sep, 1)[0] == os.pardir:
-                raise FileError(f"collision element {name!r}: {uri} leaves its package, want package://NAME/FILE")
-            if package in self.packages:
-                tried = [Path(self.packages[package]) / rest]
-            else:
-                above = list(self.path.parents)
-                tried = [p / rest for p in above if p.name == package] + [p / package / rest for p in above]
-        elif "://" in uri and not uri.startswith("file://"):
-            raise FileError(f"collision element {name!r}: {uri}: want a path, file:// or package://")
-        else:
-            tried = [self.path.parent / uri.removeprefix("file://")]
-        for file in tried:
-            if file.is_file():
-                return file
-        raise FileError(
-            f"collision element {name!r}: {uri} is not found; packages={{name: folder}} says where packages are"
-            if uri.startswith("package://")
-            else f"collision element {name!r}: {tried[0]} is not found"
-        )
 
 
 __all__ = ["UrdfScene", "load"]

@@ -1,0 +1,110 @@
+"""The mesh files that a model names: where they are, and their convex shapes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote
+
+from ._arrays import Array
+from ._decompose import OTHERS, decomposed, mesh_shapes
+from ._errors import ConcaveError, FileError, ShapeError
+from ._library import Library
+from ._meshes import UpAxis, convex_parts, foreign_mesh
+from ._shape import Shape
+from ._xml import Notes
+
+_OWN: Final = (".obj", ".stl", ".ply")
+_PACKAGES: Final = ("package://", "model://")
+
+
+@dataclass(eq=False)
+class MeshFiles:
+    """The mesh files of a model, each read once, and their shapes, each made once for a scale.
+
+    ``folder`` is that of the model; ``packages`` are the folders of packages by name.
+    """
+
+    folder: Path
+    packages: Mapping[str, str | os.PathLike[str]]
+    library: Library
+    notes: Notes
+    concave: str
+    tolerance: float | None
+    margin: float
+    up_axis: UpAxis
+    _found: dict[str, Path] = field(default_factory=dict)
+    _parts: dict[Path, list[Shape]] = field(default_factory=dict)
+    _made: dict[tuple[Path, tuple[float, ...]], list[int]] = field(default_factory=dict)
+
+    def shapes(self, uri: str, scale: Array, name: str, where: str) -> list[int]:
+        """The shapes of a mesh at a scale. ``name`` is that of shapes that are new; errors begin with ``where``."""
+        file = self._found.get(uri)
+        if file is None:
+            file = self._found[uri] = self.find(uri, where)
+        key = file, tuple(scale.tolist())
+        if key not in self._made:
+            try:
+                if file not in self._parts:
+                    self._parts[file] = self._read(file)
+                options: dict[str, Any] = {"name": name, "margin": self.margin}
+                parts = self._parts[file]
+                self._made[key] = [self.library.convex(s.parameters["vertices"] * scale, **options) for s in parts]
+            except ConcaveError as e:
+                raise ConcaveError(f"{where}: {e.reason}", e.others) from e
+            except (FileError, ShapeError) as e:
+                raise type(e)(f"{where}: {e}") from e
+        return self._made[key]
+
+    def _read(self, file: Path) -> list[Shape]:
+        """The convex parts of a mesh file, or its hull."""
+        if file.suffix.lower() in _OWN:
+            return mesh_shapes(file, self.concave, self.tolerance)
+        vertices, faces = foreign_mesh(file, self.up_axis)
+        if self.concave != "hull":
+            try:
+                return convex_parts(vertices, faces, os.fspath(file), OTHERS, self.tolerance)
+            except ConcaveError:
+                if self.concave == "raise":
+                    raise
+                return decomposed(file, self.up_axis)
+        return [Shape("convex", {"vertices": vertices})]
+
+    def find(self, uri: str, where: str) -> Path:
+        """The file of a name in the model."""
+        tried = self.places(uri, where)
+        for file in tried:
+            if file.is_file():
+                return file
+        for name, what in ((unquote(uri), "percent-encoded"), (uri.replace("\\", "/"), "with backslashes")):
+            if name != uri:
+                for file in self.places(name, where):
+                    if file.is_file():
+                        self.notes.take(where, f"the name of a file, {what}", f": {uri}")
+                        return file
+        if uri.startswith(_PACKAGES):
+            raise FileError(f"{where}: {uri} is not found; packages={{name: folder}} says where packages are")
+        raise FileError(f"{where}: {tried[0]} is not found")
+
+    def places(self, uri: str, where: str) -> list[Path]:
+        """The files that a name may mean, the likeliest first."""
+        above = [self.folder.resolve(), *self.folder.resolve().parents]
+        scheme = next((s for s in _PACKAGES if uri.startswith(s)), None)
+        if scheme is None:
+            if "://" in uri and not uri.startswith("file://"):
+                raise FileError(f"{where}: {uri}: want a path, file://, package:// or model://")
+            return [self.folder / uri.removeprefix("file://")]
+        inner = uri[len(scheme) :]
+        if inner.startswith("/"):
+            self.notes.take(where, "a name without a package, taken as one that begins with it", f": {uri}")
+            inner = inner.lstrip("/")
+        package, _, rest = inner.partition("/")
+        inside = os.path.normpath(rest)
+        if package in ("", ".", "..") or rest.startswith("/") or inside.split(os.sep, 1)[0] == os.pardir:
+            raise FileError(f"{where}: {uri} leaves its package, want {scheme}NAME/FILE")
+        if package in self.packages:
+            return [Path(self.packages[package]) / rest]
+        return [p / rest for p in above if p.name == package] + [p / package / rest for p in above]
