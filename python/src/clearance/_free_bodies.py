@@ -187,4 +187,4 @@ def _weighed(
     return found
 
 
-__all__ = ["FreeBodies", "from_mujoco", "from_urdf"]
+__all__ = ["FreeBodies", "from_urdf"]
