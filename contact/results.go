@@ -3,6 +3,7 @@ package contact
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -85,6 +86,15 @@ func (s *Simulation) appendWorld(w int, to *Contacts) {
 	to.Position = append(to.Position, s.at[3*last:3*(last+n)]...)
 	to.Impulse = append(to.Impulse, s.impulse[3*last:3*(last+n)]...)
 	to.Gap = append(to.Gap, s.gap[first:first+n]...)
+}
+
+// Residual is that of the last solve of a world, see [Solution.Absolute]; NaN if the last step had none.
+func (s *Simulation) Residual(w int) float64 {
+	status := s.state.Status[w]
+	if s.fresh[w] || !status.Advances() && status != SolveUndecided && status != MotionUndecided {
+		return math.NaN()
+	}
+	return s.solution.Absolute(w)
 }
 
 // ContactForces sets out [W,B,6] to the sum of the contact impulses of the last step over Δt on each body: the force in

@@ -407,6 +407,9 @@ var (
 // contactsOf is the first contact of a side of a world.
 func (s *Simulation) contactsOf(w int, side uint8) int { return (2*w + int(side)) * s.capacity }
 
+// Scene returns the scene, which must not be changed.
+func (s *Simulation) Scene() *Scene { return s.scene }
+
 // State returns the state, which is valid until the next step and must not be changed.
 func (s *Simulation) State() *State { return &s.state }
 

@@ -87,6 +87,19 @@ func numbers[T any](a *arrays, name string, n int, written bool) []T {
 	return v
 }
 
+// length is the number of elements of an array, or 0 if it is absent.
+func (a *arrays) length(name string) int {
+	c := a.of[name]
+	if c == nil {
+		return 0
+	}
+	if c.count < 0 || c.count > 1<<31-1 {
+		a.fail("array %s: %d numbers, want 0 to %d", name, int64(c.count), 1<<31-1)
+		return 0
+	}
+	return int(c.count)
+}
+
 // needed is numbers of an array that must be there.
 func needed[T any](a *arrays, name string, n int, written bool) []T {
 	if a.of[name] == nil {

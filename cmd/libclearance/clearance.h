@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 // The version of this interface. It changes with every change of a struct, a code or a function.
-#define CLEARANCE_ABI 9
+#define CLEARANCE_ABI 10
 
 typedef enum {
     CLEARANCE_OK = 0,
@@ -37,7 +37,8 @@ typedef enum {
     CLEARANCE_CLOSED = 5,     // a handle that is not open
     CLEARANCE_NO_BACKEND = 6, // no back end of this machine can be used
     CLEARANCE_REFUSED = 7,    // no back end supports the query
-    CLEARANCE_FILE = 8        // a file is missing or invalid
+    CLEARANCE_FILE = 8,       // a file is missing or invalid
+    CLEARANCE_STILL = 9       // a simulation advances no world any more
 } clearance_code;
 
 // A text that is read only: UTF-8, ended by a zero byte. NULL is the default.
@@ -455,6 +456,11 @@ int64_t clearance_bodies_describe(clearance_bodies bodies, char *out, int64_t si
 // restitution, as in shapes.json.
 int32_t clearance_bodies_physics(clearance_bodies bodies, clearance_text *physics, clearance_error *error);
 
+// clearance_bodies_surfaces takes what pairs of bodies state of their contacts, for scenes that are written: JSON, a list
+// of {"a", "part_a", "b", "part_b", "friction", "restitution"}, of which a part of -1 stands for all, and friction or
+// restitution may be missing.
+int32_t clearance_bodies_surfaces(clearance_bodies bodies, clearance_text *surfaces, clearance_error *error);
+
 // clearance_bodies_free gives a handle back. Calls in progress are not disturbed.
 int32_t clearance_bodies_free(clearance_bodies bodies, clearance_error *error);
 
@@ -622,19 +628,59 @@ int32_t clearance_bodies_mass(clearance_bodies bodies, int64_t body, double dens
 // [M] (infinite: not moved), inertia [M,6], center [M,3] (of mass, in the frame of the body), friction and restitution
 // [M], pose [W,M,7], velocity [W,M,3] (of the center of mass), spin [W,M,3] (rad/s), and skips pairs of bodies without
 // contacts, skip_a and skip_b int32. Options: worlds, bodies, skips, time_step, gravity [3], model, tolerance, max_gap,
-// correction, recovery_speed, bounce_speed, contacts, accept, workers.
+// correction, recovery_speed, bounce_speed, contacts (the largest number of a world; 0: no limit but memory), accept,
+// workers. A contact has the combination of the values of both bodies by friction_rule and restitution_rule (0:
+// standard, 1: geometric mean, 2: mean, 3: minimum, 4: maximum, 5: product; standard is 1 of friction, 4 of
+// restitution). friction_parts [N,2] int32 (body, part) with friction_part_values [N] replaces values of bodies, and
+// friction_pairs [N,4] int32 (body, part, body, part; a part of -1: all) with friction_pair_values [N] combinations, by
+// the last entry that names a pair; restitution_parts and the others likewise.
 int32_t clearance_simulation_open(clearance_bodies bodies, clearance_array *arrays, int64_t count,
                                   clearance_simulation *out, clearance_error *error);
 
-// clearance_simulation_run makes step_count steps under the forces and torques force [W,M,6], if they are given, and
-// records R of them, one of each every: those that are given of pose [R,W,M,7], velocity and spin [R,W,M,3], energy and
+// clearance_simulation_run makes step_count steps under the forces and torques force [W,M,6], or those of each step,
+// forces [step_count,W,M,6], if they are given, and records R of them, one of each every: those that are given of pose [R,W,M,7], velocity and spin [R,W,M,3], energy and
 // residual [R,W], contacts, solves and parts [R,W] int32 and status [R,W] uint8 (0: not stepped, 1: advanced, 2:
 // accepted, 3: a pair is undecided, 4: too many contacts, 5: the contact problem is undecided, 6: invalid, 7: a body
-// turns too fast, 8: advanced in parts, 9: a pair may pass through another). *made is the number of steps made so far,
-// and written until the job has ended. The counts of the report are world-steps: advanced, 0, 0, undecided, invalid.
+// turns too fast, 8: advanced in parts, 9: a pair may pass through another, 10: out of memory), and contact_force
+// [R,W,M,6], the force and torque of the contacts on each body. list_contacts keeps the contacts of the recorded steps,
+// see clearance_simulation_contacts. *made is the number of steps made so far, and written until the job has ended. A
+// run ends with CLEARANCE_STILL after ten steps in a row in which no world was advanced, or if none was in all of them;
+// what was recorded is valid. The counts of the report are world-steps: advanced, 0, 0, undecided, invalid.
 // Otherwise it is clearance_submit.
 int32_t clearance_simulation_run(clearance_simulation simulation, clearance_array *arrays, int64_t count, int64_t *made,
                                  int64_t wait_ms, clearance_job *job, clearance_report *report, clearance_error *error);
+
+// clearance_simulation_step makes step_count (1) steps in the thread of the caller under force [W,M,6], if it is given,
+// and fills those that are given of the arrays of clearance_simulation_run with R = 1, and steps [W] int64, those that
+// each world was advanced by. step_count 0 reads the state. Option scalar_last: quaternions are x, y, z, w. It returns
+// CLEARANCE_STILL after the tenth step in a row in which no world was advanced.
+int32_t clearance_simulation_step(clearance_simulation simulation, clearance_array *arrays, int64_t count,
+                                  clearance_error *error);
+
+// clearance_simulation_reset puts the K worlds which [K] int32 into the states pose [K,M,7], velocity and spin [K,M,3],
+// as after clearance_simulation_open. The others are as they were.
+int32_t clearance_simulation_reset(clearance_simulation simulation, clearance_array *arrays, int64_t count,
+                                   clearance_error *error);
+
+// clearance_simulation_state sets *contacts to the largest number C of contacts that a world starts its next solve from,
+// and fills, unless count is 0, all that the next steps depend on: pose [W,M,7], velocity [W,M,3], momentum [W,M,3]
+// (angular, in N·m·s; of bodies that do not move their angular velocity), steps [W] int64, status [W] uint8, contacts,
+// solves and parts [W] int32, energy [W], warm_count [W] int32, warm_pair [W,C] int32, warm_id [W,C] uint64,
+// warm_position and warm_impulse [W,C,3].
+int32_t clearance_simulation_state(clearance_simulation simulation, clearance_array *arrays, int64_t count,
+                                   int64_t *contacts, clearance_error *error);
+
+// clearance_simulation_set_state reads the arrays of clearance_simulation_state, with C as the option warm_contacts, of
+// a simulation of the same bodies, worlds and options. Steps then have the same bits as there.
+int32_t clearance_simulation_set_state(clearance_simulation simulation, clearance_array *arrays, int64_t count,
+                                       clearance_error *error);
+
+// clearance_simulation_contacts sets *found to the number N of contacts of the last step, or with the option recorded 1
+// of the recorded steps of the last run with list_contacts, and fills those that are given of record (of the run),
+// world, body_a, body_b, part_a and part_b [N] int32, position, normal (from a to b) and impulse (on b) [N,3] in world
+// axes, gap [N] and id [N] uint64. It frees those of a run once they were read.
+int32_t clearance_simulation_contacts(clearance_simulation simulation, clearance_array *arrays, int64_t count,
+                                      int64_t *found, clearance_error *error);
 
 // clearance_simulation_close waits for the run of a simulation, if there is one, and frees it.
 int32_t clearance_simulation_close(clearance_simulation simulation, clearance_error *error);

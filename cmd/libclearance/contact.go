@@ -34,7 +34,11 @@ func contactError(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return failure{codeArgument, errors.New(strings.TrimPrefix(err.Error(), "contact: "))}
+	code := codeArgument
+	if errors.As(err, new(*contact.StillError)) {
+		code = codeStill
+	}
+	return failure{code, errors.New(strings.TrimPrefix(err.Error(), "contact: "))}
 }
 
 // worldReport counts worlds by the statuses of answers: solved ones as separated.

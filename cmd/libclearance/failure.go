@@ -23,6 +23,7 @@ const (
 	codeNoBackend
 	codeRefused
 	codeFile
+	codeStill
 )
 
 // failure is an error with its code.

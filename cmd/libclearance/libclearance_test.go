@@ -34,7 +34,8 @@ import (
 func TestCodes(t *testing.T) {
 	want := map[string]code{"OK": codeOK, "RUNNING": codeRunning, "ARGUMENT": codeArgument, "FAILED": codeFailed,
 		"CANCELLED": codeCancelled, "CLOSED": codeClosed, "NO_BACKEND": codeNoBackend, "REFUSED": codeRefused,
-		"FILE": codeFile, "FLOAT32": code(batch.Float32), "FLOAT64": code(batch.Float64), "UINT8": code(batch.Uint8),
+		"FILE": codeFile, "STILL": codeStill,
+		"FLOAT32": code(batch.Float32), "FLOAT64": code(batch.Float64), "UINT8": code(batch.Uint8),
 		"UINT16": code(batch.Uint16), "BITS": code(batch.BitSet), "INT32": elementInt32, "INT64": elementInt64,
 		"UINT64": elementUint64}
 	for _, c := range batch.EveryColumn() {

@@ -26,6 +26,9 @@ type simulationHandle struct {
 	sim    *contact.Simulation
 	solver *cpu.Backend
 	bodies int
+
+	listed contact.Contacts // of the steps that the last run has recorded
+	in     []int32          // the record of each of them
 }
 
 var simulations = handles[*simulationHandle]{what: "simulation"}
@@ -79,6 +82,10 @@ func simulationOf(a *arrays, table *batch.Bodies) (*contact.Scene, *contact.Stat
 	if pairs > 0 {
 		scene.SkipA, scene.SkipB = ints("skip_a", pairs), ints("skip_b", pairs)
 	}
+	scene.FrictionRule = contact.Rule(a.code("friction_rule", int(contact.Product)+1))
+	scene.RestitutionRule = contact.Rule(a.code("restitution_rule", int(contact.Product)+1))
+	scene.PartFriction, scene.PairFriction = surfacesOf(a, "friction")
+	scene.PartRestitution, scene.PairRestitution = surfacesOf(a, "restitution")
 	state := &contact.State{Worlds: w, Pose: real("pose", product(7, wm)), Velocity: real("velocity", product(3, wm)),
 		Momentum: real("spin", product(3, wm))}
 	o := contact.StepOptions{TimeStep: a.number("time_step", 0), MaxGap: a.number("max_gap", 0),
@@ -91,6 +98,28 @@ func simulationOf(a *arrays, table *batch.Bodies) (*contact.Scene, *contact.Stat
 	o.Solve = contact.Options{Model: contact.Model(a.code("model", 2)), Tolerance: a.number("tolerance", 0),
 		Workers: limitOf(a.whole("workers", 0))}
 	return scene, state, o
+}
+
+// surfacesOf takes the values of parts and pairs of a property.
+func surfacesOf(a *arrays, name string) (parts []contact.PartValue, pairs []contact.PairValue) {
+	n := a.length(name + "_part_values")
+	of, values := numbers[int32](a, name+"_parts", 2*n, false), numbers[float64](a, name+"_part_values", n, false)
+	for i := range min(len(values), len(of)/2) {
+		parts = append(parts, contact.PartValue{Body: of[2*i], Part: of[2*i+1], Value: values[i]})
+	}
+	if len(of) != 2*len(values) {
+		a.fail("arrays %s_parts and %s_part_values: one is missing", name, name)
+	}
+	n = a.length(name + "_pair_values")
+	of, values = numbers[int32](a, name+"_pairs", 4*n, false), numbers[float64](a, name+"_pair_values", n, false)
+	for i := range min(len(values), len(of)/4) {
+		pairs = append(pairs, contact.PairValue{BodyA: of[4*i], PartA: of[4*i+1], BodyB: of[4*i+2],
+			PartB: of[4*i+3], Value: values[i]})
+	}
+	if len(of) != 4*len(values) {
+		a.fail("arrays %s_pairs and %s_pair_values: one is missing", name, name)
+	}
+	return parts, pairs
 }
 
 // momenta replaces angular velocities by momenta; those of a pose that is invalid, which costs its world only, are NaN.
@@ -112,6 +141,7 @@ func momenta(scene *contact.Scene, state *contact.State) {
 // records are the arrays of the caller that recorded steps go to: [R,W,…]. Nil ones are not wanted.
 type records struct {
 	pose, velocity, spin, energy, residual []float64
+	force                                  []float64 // of the contacts
 	status                                 []uint8
 	contacts, solves, parts                []int32
 }
@@ -136,10 +166,18 @@ func clearance_simulation_run(handle C.clearance_simulation, list *C.clearance_a
 			return nil, argument("a negative number of steps, or no place for those made")
 		}
 		force := numbers[float64](a, "force", product(6, wm), false)
+		if each := numbers[float64](a, "forces", product(steps, 6, wm), false); each != nil {
+			if force != nil {
+				return nil, argument("force and forces, want one of them")
+			}
+			force = each
+		}
+		listed := a.whole("list_contacts", 0) != 0
 		n := steps / every
 		real := func(name string, per int) []float64 { return numbers[float64](a, name, product(n, per), true) }
 		r := &records{pose: real("pose", product(7, wm)), velocity: real("velocity", product(3, wm)),
 			spin: real("spin", product(3, wm)), energy: real("energy", w), residual: real("residual", w),
+			force:    real("contact_force", product(6, wm)),
 			status:   numbers[uint8](a, "status", product(n, w), true),
 			contacts: numbers[int32](a, "contacts", product(n, w), true),
 			solves:   numbers[int32](a, "solves", product(n, w), true),
@@ -157,15 +195,21 @@ func clearance_simulation_run(handle C.clearance_simulation, list *C.clearance_a
 			rep := worldReport(product(w, steps), since)
 			j.total.Store(int64(steps))
 			*made = 0
+			h.listed, h.in = contact.Contacts{}, nil
+			var full error
 			err := h.sim.Run(ctx, steps, force, func(step int) bool {
 				*made = C.int64_t(step + 1)
 				j.done.Store(int64(step + 1))
 				h.count(&rep)
 				if (step+1)%every == 0 {
 					h.record(r, step/every)
+					if listed {
+						full = h.list(step / every)
+					}
 				}
-				return true
+				return full == nil
 			})
+			err = errors.Join(err, full)
 			rep.Wall = time.Since(since)
 			return rep, contactError(err)
 		}), nil
@@ -189,7 +233,7 @@ func (h *simulationHandle) count(rep *dispatch.Report) {
 
 // record stores the state of a step as record k.
 func (h *simulationHandle) record(r *records, k int) {
-	st, solution := h.sim.State(), h.sim.Solution()
+	st := h.sim.State()
 	w := st.Worlds
 	put := func(to, from []float64) {
 		if to != nil {
@@ -199,6 +243,9 @@ func (h *simulationHandle) record(r *records, k int) {
 	put(r.pose, st.Pose)
 	put(r.velocity, st.Velocity)
 	put(r.energy, st.Energy)
+	if n := 6 * w * h.bodies; r.force != nil {
+		_ = h.sim.ContactForces(r.force[k*n : (k+1)*n]) // whose length is right
+	}
 	if r.spin != nil {
 		to := r.spin[k*len(st.Momentum):]
 		for i := range w * h.bodies {
@@ -219,10 +266,7 @@ func (h *simulationHandle) record(r *records, k int) {
 			r.status[k*w+i] = uint8(s)
 		}
 		if r.residual != nil {
-			r.residual[k*w+i] = math.NaN()
-			if s.Advances() || s == contact.SolveUndecided || s == contact.MotionUndecided {
-				r.residual[k*w+i] = solution.Absolute(i)
-			}
+			r.residual[k*w+i] = h.sim.Residual(i)
 		}
 	}
 }

@@ -84,6 +84,8 @@ def calls(folder: Path) -> dict[str, Callable[..., object]]:
     cl.write_worlds(worlds, scene, POSES, quat="wxyz")
     cl.write_worlds(motions, scene, moving, quat="wxyz")
 
+    simulated = contact.Simulation(lib, [0], 1.0)
+
     def with_quat(f: Callable[..., object]) -> Callable[..., object]:
         return lambda **o: f(*pair, **({"quat": "wxyz"} | o))
 
@@ -138,6 +140,7 @@ def calls(folder: Path) -> dict[str, Callable[..., object]]:
         "from_urdf": lambda **o: contact.from_urdf(robot, **o),
         "solve": solved,
         "Simulation.__init__": lambda **o: contact.Simulation(lib, [0], 1.0, **o),
+        "Simulation.run": lambda **o: simulated.run(AT[None, :1], Q[None, :1], quat="wxyz", steps=1, **o),
         "score": lambda **o: ray.score([], folder / "ray", library=lib, **o),
         "Rollouts.__init__": lambda **o: ray.Rollouts(scene, worlds=1, actors=1, **o),
         "Rollouts.submit": lambda **o: Shared().submit(POSES, **o),

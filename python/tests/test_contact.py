@@ -104,7 +104,7 @@ def test_stack_stands_and_ball_falls() -> None:
     r = sim.run(position, rotation, quat="wxyz", steps=40, every=20)
     assert r.step.tolist() == [20, 40] and r.ok.all()
     np.testing.assert_allclose(r.position[-1], position, atol=1e-4)
-    assert (np.abs(r.energy) < 1e-4).all() and (r.contacts == 12).all() and (r.residual < 1e-5).all()
+    assert (np.abs(r.energy) < 1e-4).all() and (r.contact_count == 12).all() and (r.residual < 1e-5).all()
     more = sim.run(steps=5)
     np.testing.assert_allclose(more.position[-1], position, atol=1e-4)
     fall, position, rotation = crates(1, ground=False, dt=1e-3)

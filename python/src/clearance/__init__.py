@@ -31,6 +31,7 @@ from ._errors import (
     RefutedError,
     RowError,
     ShapeError,
+    StillError,
 )
 from ._gradient import distance_gradient
 from ._library import Library

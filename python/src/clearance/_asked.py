@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array, host, take
-from ._bodies import Body, pair_arrays
+from ._bodies import Body, Surface, pair_arrays
 from ._errors import OptionError
 from ._library import Library
 
@@ -20,6 +20,7 @@ class Bodies:
     library: Library = field(default_factory=Library)
     bodies: list[Body] = field(default_factory=list)
     pairs: list[tuple[int, int]] = field(default_factory=list)
+    surfaces: list[Surface] = field(default_factory=list)
 
     def pair_arrays(self) -> tuple[Array, Array]:
         """The pairs as two int32 arrays [P]."""

@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A convex part of a body: a shape of the library at a pose in the frame of the body."""
+    """A convex part of a body: a shape of the library at a pose in the frame of the body, with friction and restitution
+    of its own if it states them, for simulations."""
 
     shape: int
     position: Vector = (0.0, 0.0, 0.0)
     rotation: Vector = (1.0, 0.0, 0.0, 0.0)  # quaternion (w, x, y, z)
+    friction: float | None = None
+    restitution: float | None = None
 
     def __post_init__(self) -> None:
         whole("shape of a part", self.shape, -INT32)
@@ -36,6 +39,10 @@ class Part:
             value = getattr(self, name)
             if np.shape(value) != (count,) or not all(map(_is_real, value)):
                 raise ShapeError(f"{name} of a part: {value!r}, want {count} numbers")
+        for name in ("friction", "restitution"):
+            value = getattr(self, name)
+            if value is not None and not _is_real(value):
+                raise OptionError(f"{name} of a part: {value!r}, want a number")
 
 
 def _is_real(value: Any) -> bool:
@@ -54,6 +61,29 @@ class Body:
     parts: tuple[Part, ...]
     name: str = ""
     physics: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Surface:
+    """What two bodies of a scene state of their contacts, or one part of either (None: all parts), in place of what
+    both state for themselves. Of several that name a pair the last one counts."""
+
+    a: int
+    b: int
+    friction: float | None = None
+    restitution: float | None = None
+    part_a: int | None = None
+    part_b: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("a", "b", "part_a", "part_b"):
+            value = getattr(self, name)
+            if value is not None:
+                whole(f"{name} of a surface", value)
+        for name in ("friction", "restitution"):
+            value = getattr(self, name)
+            if value is not None and not _is_real(value):
+                raise OptionError(f"{name} of a surface: {value!r}, want a number")
 
 
 class Table:
@@ -90,18 +120,18 @@ class Listed:
 
     bodies: tuple[Body, ...]
     pairs: tuple[tuple[int, int], ...] | None = None
+    surfaces: tuple[Surface, ...] = ()
 
     def save(self, library: Library, path: str | os.PathLike[str]) -> None:
         """Write shapes.json with the bodies and pairs."""
         n, error = nat.native(), nat.Error()
         table = Table(library, self.bodies)  # which lives until the call has ended
-        if any(b.physics for b in self.bodies):
-            try:
-                text = json.dumps([_plain(b.physics) for b in self.bodies], allow_nan=False)
-            except (TypeError, ValueError) as e:
-                raise OptionError(f"physics of a body: {e}") from e
-            code = n.bodies_physics(table.number, text.encode(), error)
-            n.raise_for(code, error)
+        physics = [_physics(b) for b in self.bodies]
+        if any(physics):
+            n.raise_for(n.bodies_physics(table.number, _json("physics of a body", physics), error), error)
+        if self.surfaces:
+            listed = [_stated(s, a=s.a, part_a=_end(s.part_a), b=s.b, part_b=_end(s.part_b)) for s in self.surfaces]
+            n.raise_for(n.bodies_surfaces(table.number, _json("surfaces", listed), error), error)
         first, second = pair_arrays("pairs", self.pairs or ())
         count = -1 if self.pairs is None else len(self.pairs)
         places = address(first), address(second), count
@@ -119,11 +149,12 @@ def read_listed(path: str | os.PathLike[str]) -> tuple[int, Listed | None]:
     n.raise_for(n.scene_read(os.fsencode(path), number, bodies, error), error)
     table.number = bodies.value
     about: dict[str, Any] = json.loads(n.text(n.bodies_describe, table.number))
-    if not about["listed"] and about["pairs"] is None:
+    surfaces = tuple(_surface(s) for s in about.get("surfaces", ()))
+    if not about["listed"] and about["pairs"] is None and not surfaces:
         return number.value, None
-    made = tuple(Body(tuple(_part(p) for p in b["parts"]), b["name"], b.get("physics", {})) for b in about["bodies"])
+    made = tuple(_made(b) for b in about["bodies"])
     pairs = None if about["pairs"] is None else tuple((i, j) for i, j in about["pairs"])
-    return number.value, Listed(made, pairs)
+    return number.value, Listed(made, pairs, surfaces)
 
 
 def _plain(physics: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,8 +162,42 @@ def _plain(physics: Mapping[str, Any]) -> dict[str, Any]:
     return {k: np.asarray(v).tolist() if isinstance(v, (np.ndarray, np.generic)) else v for k, v in physics.items()}
 
 
-def _part(numbers: list[float]) -> Part:
-    return Part(int(numbers[0]), tuple(numbers[1:4]), tuple(numbers[4:]))
+def _json(what: str, value: Any) -> bytes:
+    try:
+        return json.dumps(value, allow_nan=False).encode()
+    except (TypeError, ValueError) as e:
+        raise OptionError(f"{what}: {e}") from e
+
+
+def _stated(of: Part | Surface, **fields: Any) -> dict[str, Any]:
+    """Fields, and friction and restitution where they are stated."""
+    own = {name: getattr(of, name) for name in ("friction", "restitution")}
+    return fields | {name: float(v) for name, v in own.items() if v is not None}
+
+
+def _end(part: int | None) -> int:
+    return -1 if part is None else int(part)
+
+
+def _physics(body: Body) -> dict[str, Any]:
+    """What a body and its parts state."""
+    parts = [_stated(p) for p in body.parts]
+    return _plain(body.physics) | ({"parts": parts} if any(parts) else {})
+
+
+def _made(about: dict[str, Any]) -> Body:
+    physics = dict(about.get("physics", {}))
+    stated = physics.pop("parts", [{}] * len(about["parts"]))
+    return Body(tuple(map(_part, about["parts"], stated)), about["name"], physics)
+
+
+def _surface(about: dict[str, Any]) -> Surface:
+    ends = [None if about[key] < 0 else about[key] for key in ("part_a", "part_b")]
+    return Surface(about["a"], about["b"], about.get("friction"), about.get("restitution"), *ends)
+
+
+def _part(numbers: list[float], stated: dict[str, float]) -> Part:
+    return Part(int(numbers[0]), tuple(numbers[1:4]), tuple(numbers[4:]), **stated)
 
 
 def listed_pairs(name: str, pairs: Any) -> list[tuple[int, int]]:

@@ -85,6 +85,17 @@ class ForkError(ClearanceError, RuntimeError):
     """The process was forked after the native library was loaded, which the library does not survive."""
 
 
+class StillError(ClearanceError, RuntimeError):
+    """No world of a simulation was advanced in ten steps in a row, or in all steps of a run; the message counts worlds
+    by status. ``trajectory`` has the steps that the run has recorded, or is None after :meth:`Simulation.step`.
+    """
+
+    trajectory: Any = None
+
+    def __reduce__(self) -> Any:  # without the trajectory, whose report is memory of this process
+        return _rebuilt, (type(self), self.args), {}
+
+
 class RefutedError(ClearanceError, RuntimeError):
     """An audit refuted answers; raised by ``raise_if_refuted``."""
 

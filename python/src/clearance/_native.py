@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from . import _errors as errors
 
-ABI: Final = 9
+ABI: Final = 10
 
-OK, RUNNING, ARGUMENT, FAILED, CANCELLED, CLOSED, NO_BACKEND, REFUSED, FILE = range(9)
+OK, RUNNING, ARGUMENT, FAILED, CANCELLED, CLOSED, NO_BACKEND, REFUSED, FILE, STILL = range(10)
 
 _i32, _i64, _u32, _u64 = ctypes.c_int32, ctypes.c_int64, ctypes.c_uint32, ctypes.c_uint64
 _real, _pointer, _text = ctypes.c_double, ctypes.c_void_p, ctypes.c_char_p
@@ -321,9 +321,15 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
         [_u64, _u64, _S(Pairs), _real, _S(Named), _i64, _i64, _S(_u64), _S(Report), _S(Error)],
     ),
     "bodies_physics": (_R, [_u64, _text, _S(Error)]),
+    "bodies_surfaces": (_R, [_u64, _text, _S(Error)]),
     "bodies_mass": (_R, [_u64, _i64, _real, _pointer, _S(Error)]),
     "simulation_open": (_R, [_u64, _S(Named), _i64, _S(_u64), _S(Error)]),
     "simulation_run": (_R, [_u64, _S(Named), _i64, _S(_i64), _i64, _S(_u64), _S(Report), _S(Error)]),
+    "simulation_step": (_R, [_u64, _S(Named), _i64, _S(Error)]),
+    "simulation_reset": (_R, [_u64, _S(Named), _i64, _S(Error)]),
+    "simulation_state": (_R, [_u64, _S(Named), _i64, _S(_i64), _S(Error)]),
+    "simulation_set_state": (_R, [_u64, _S(Named), _i64, _S(Error)]),
+    "simulation_contacts": (_R, [_u64, _S(Named), _i64, _S(_i64), _S(Error)]),
     "simulation_close": (_R, [_u64, _S(Error)]),
     "pairs_rows": (_R, [_text, _S(_i64), _S(Error)]),
     "audit": (_R, [_u64, _S(Query), _text, _text, _i64, _i64, _text, _i64, _S(_u64), _S(Error)]),
@@ -355,6 +361,7 @@ _EXCEPTIONS: Final[dict[int, type[errors.ClearanceError]]] = {
     NO_BACKEND: errors.NoBackendError,
     REFUSED: errors.RefusedError,
     FILE: errors.FileError,
+    STILL: errors.StillError,
 }
 
 

@@ -23,8 +23,8 @@ from ._skip import SkipProposal, batches_of, propose
 class Scene(Bodies):
     """M bodies, and P pairs of them: what every world of a rollout shares.
 
-    ``library`` has the shapes; ``bodies`` are their unions; ``pairs`` are [P,2] indices of bodies. Body i stands at
-    place i of every world. Like a library, a scene is plain data: it may be pickled, and made before a fork.
+    ``library`` has the shapes; ``bodies`` are their unions; ``pairs`` are [P,2] indices of bodies; ``surfaces`` are what
+    pairs state for :class:`clearance.contact.Simulation`. Body i stands at place i of every world. Like a library, a scene is plain data: it may be pickled, and made before a fork.
     """
 
     def add(self, *parts: int | Part, name: str = "") -> int:
@@ -45,12 +45,12 @@ class Scene(Bodies):
         library._listed = None  # the scene has them
         if listed is None:
             return Scene(library, [Body((Part(i),), s.name) for i, s in enumerate(library)])
-        return Scene(library, list(listed.bodies), list(listed.pairs or ()))
+        return Scene(library, list(listed.bodies), list(listed.pairs or ()), list(listed.surfaces))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the shapes, bodies and pairs as shapes.json, which :meth:`load` reads back: numbers bit for bit, but
         for rotations, which are normalized. Joints and names of models are not in it; a pickle keeps these."""
-        Listed(tuple(self.bodies), tuple(self.pairs)).save(self.library, path)
+        Listed(tuple(self.bodies), tuple(self.pairs), tuple(self.surfaces)).save(self.library, path)
 
     def all_pairs(self, skip: Iterable[tuple[int, int]] = ()) -> None:
         """Ask about all pairs of bodies, without those to skip, which must be pairs of two bodies of the scene."""

@@ -23,9 +23,11 @@ import numpy as np
 from . import _jobs
 from . import _native as nat
 from ._arrays import Array, host, reordered, take
-from ._bodies import Body, Part, Table, listed_pairs, pair_arrays
-from ._errors import ArrayError, OptionError, RowError
+from ._bodies import Body, Part, Surface, Table, listed_pairs, pair_arrays
+from ._contact_list import RULES, Contacts, Recorded, fetch, surface_arrays
+from ._errors import ArrayError, OptionError, RowError, StillError
 from ._free_bodies import FreeBodies, from_urdf
+from ._held import Held, State, Views, empty_state, state_arrays
 from ._library import Library
 from ._mujoco_bodies import from_mujoco
 from ._named import named, numbers
@@ -35,6 +37,7 @@ from ._result import Report, report_of
 from ._show import bodies_described, play
 
 Model = Literal["ncp", "ccp"]
+Rule = Literal["standard", "geometric_mean", "mean", "minimum", "maximum", "product"]
 
 MODELS: Final = ["ncp", "ccp"]
 
@@ -225,8 +228,8 @@ class Trajectory:
     ``step`` int [R] counts the steps of the run from 1. ``position`` [R,W,M,3] and ``rotation`` [R,W,M,4] are the poses
     of the frames of the bodies, the latter in the order of the run, ``velocity`` [R,W,M,3] those of the centers of
     mass, ``spin`` [R,W,M,3] angular velocities in rad/s. ``status`` [R,W] says how the step of a world ended (see
-    ``STEP_STATUSES``): worlds that are not advanced keep their state. ``contacts`` [R,W] is the number of contacts,
-    ``solves`` that of the contact problems of the step, ``parts`` of the parts that it was made in,
+    ``STEP_STATUSES``): worlds that are not advanced keep their state. ``contact_count`` [R,W] is the number of
+    contacts, ``solves`` that of the contact problems of the step, ``parts`` of the parts that it was made in,
     ``energy`` the error of the energy identity in J, ``residual`` that of the contact problem; both are NaN without
     one.
     """
@@ -237,12 +240,14 @@ class Trajectory:
     velocity: Array
     spin: Array
     status: Array
-    contacts: Array
+    contact_count: Array
     solves: Array
     parts: Array
     energy: Array
     residual: Array
     record: nat.Report
+    listed: Recorded | None = None
+    force: Array | None = None
 
     @property
     def report(self) -> Report:
@@ -258,6 +263,21 @@ class Trajectory:
     def failed(self) -> Array:
         """World-steps that were not advanced."""
         return ~self.ok
+
+    def contacts(self, step: int) -> Contacts:
+        """The contacts of a recorded step, by its number in ``step``, of a run with ``contacts=True``."""
+        return self._listed().of(step)
+
+    def forces(self, step: int) -> Array:
+        """The sum of the contacts of a recorded step on each body over the time step, [W,M,6]: force in N, and torque
+        about the center of mass in N·m, in world axes, of a run with ``contacts=True``."""
+        out: Array = cast(Any, self.force)[self._listed().record(step)]
+        return out
+
+    def _listed(self) -> Recorded:
+        if self.listed is None:
+            raise OptionError("contacts: False, want True in the run whose contacts are asked for")
+        return self.listed
 
     def raise_if_failed(self) -> None:
         """Raise :class:`RowError` if a recorded step of a world was not advanced."""
@@ -299,13 +319,16 @@ class Simulation(nat.Owner):
     inf for bodies that do not move; without it ``density`` in kg/m³ gives it. ``inertia`` [M,6] (xx, yy, zz, xy, xz,
     yz) is about ``center`` [M,3], the center of mass in the frame of the body; without them those of a uniform density
     are taken. ``ground`` is the half-space z < 0 with its own friction and restitution, if it is not False.
-    ``friction`` and ``restitution`` are numbers or [M]; a contact has the geometric mean of both frictions and the
-    larger restitution. ``skip`` are pairs of bodies without contacts.
+    ``friction`` and ``restitution`` are numbers, of bodies that state none, or [M]; parts may state their own. A contact
+    has the combination of both by ``friction_rule`` and ``restitution_rule``, of RULES; with the ground it has the
+    values of its body, unless ``ground_friction`` or ``ground_restitution`` is given. ``surfaces`` are :class:`Surface`
+    of pairs, which replace combinations; the ground is the body behind the last one. ``skip`` are pairs of bodies
+    without contacts.
 
     ``dt`` is the time step in seconds. Penetrations beyond a slop of 1e-4 of the size are removed by the share
     ``correction`` of each step (negative: none), by ``recovery_speed`` m/s at most; approaches slower than
     ``bounce_speed`` m/s are not restituted. ``max_gap`` is the largest gap of a contact in metres (default: what the
-    step may close). ``max_contacts`` is the capacity of a world (default: 12 a body); a world with more is not
+    step may close). ``max_contacts`` limits the contacts of a world (default: by memory alone); a world with more is not
     advanced, nor is one whose pairs or contact problem are undecided, unless ``accept`` takes the best impulses found.
     """
 
@@ -323,6 +346,11 @@ class Simulation(nat.Owner):
         model: Model = "ncp",
         friction: Any = 0.5,
         restitution: Any = 0.0,
+        friction_rule: Rule = "geometric_mean",
+        restitution_rule: Rule = "maximum",
+        ground_friction: float | None = None,
+        ground_restitution: float | None = None,
+        surfaces: Iterable[Surface] = (),
         gravity: Any = (0.0, 0.0, -9.81),
         tolerance: float = 1e-6,
         max_contacts: int | None = None,
@@ -339,20 +367,30 @@ class Simulation(nat.Owner):
         ground, accept = flag("ground", ground), flag("accept", accept)
         bodies = [_body(b) for b in shapes]
         m = self.bodies = len(bodies)
-        own = Library()
-        own._shapes = list(library)
+        own_library = Library()
+        own_library._shapes = list(library)
         if ground:
-            bodies.append(Body((Part(own.halfspace()),), "ground"))
-        self._table = Table(own, bodies)
+            bodies.append(Body((Part(own_library.halfspace()),), "ground"))
+        self._table = Table(own_library, bodies)
         every = len(bodies)
         self._arrays: dict[str, Array | None] = {"body": np.arange(every, dtype=np.int32)}
-        for name, value in (("friction", friction), ("restitution", restitution)):
+        if not ground and (ground_friction is not None or ground_restitution is not None):
+            raise OptionError("ground_friction, ground_restitution: there is no ground")
+        listed = list(surfaces)
+        for name, value, own in (
+            ("friction", friction, ground_friction),
+            ("restitution", restitution, ground_restitution),
+        ):
             column = np.zeros(every)
             column[:m] = _column(name, value, m)
-            column[m:] = np.max(column[:m], initial=0.0) if np.ndim(value) else value
             if not np.ndim(value):
                 column[:m] = [b.physics.get(name, value) for b in bodies[:m]]
+            if own is not None:
+                column[m:] = real(f"ground_{name}", own)
+            elif not np.ndim(value):
+                column[m:] = value
             self._arrays[name] = column
+            self._arrays |= surface_arrays(name, column, bodies, own is not None, listed, m)
         self._set_mass(mass, density, inertia, center, bodies, m)
         first, second = pair_arrays("skip", listed_pairs("skip", skip))
         if len(first):
@@ -363,6 +401,8 @@ class Simulation(nat.Owner):
             skips=len(first),
             time_step=real("dt", dt, 0, above=True),
             model=MODELS.index(one_of("model", model, MODELS)),
+            friction_rule=RULES.index(one_of("friction_rule", friction_rule, RULES)),
+            restitution_rule=RULES.index(one_of("restitution_rule", restitution_rule, RULES)),
             tolerance=real("tolerance", tolerance, 0, above=True),
             max_gap=real("max_gap", max_gap, 0),
             correction=real("correction", correction) or -1.0,
@@ -373,7 +413,8 @@ class Simulation(nat.Owner):
             workers=0 if workers is None else whole("workers", workers, 1),
         )
         self.dt, self.ground, self.worlds = float(dt), ground, 0
-        self.library, self._bodies = own, bodies
+        self.library, self._bodies = own_library, bodies
+        self._held: Held | None = None
         _jobs.register(self)
 
     @staticmethod
@@ -422,10 +463,16 @@ class Simulation(nat.Owner):
         if p.ndim != 3 or p.shape[1:] != (m, 3):
             raise ArrayError("position", f"has the shape {list(p.shape)}, want [W, {m}, 3]")
         worlds = len(p)
-        every = m + int(self.ground)
+        self._open(self._states(worlds, position, rotation, velocity, spin, quat), quat)
+
+    def _states(
+        self, worlds: int, position: Any, rotation: Any, velocity: Any, spin: Any, quat: str
+    ) -> dict[str, Array | None]:
+        """The arrays of states of worlds."""
+        m, every = self.bodies, self.bodies + int(self.ground)
         pose = np.zeros((worlds, every, 7))
         pose[:, :, 3] = 1
-        pose[:, :m, :3] = take("position", p, np.float64, (m, 3), worlds, True)
+        pose[:, :m, :3] = take("position", host("position", position, True), np.float64, (m, 3), worlds, True)
         q = take("rotation", host("rotation", rotation, True), np.float64, (m, 4), worlds, True)
         pose[:, :m, 3:] = q if quat == "wxyz" else reordered(q, (3, 0, 1, 2))
         state: dict[str, Array | None] = {"pose": pose}
@@ -434,11 +481,126 @@ class Simulation(nat.Owner):
             if value is not None:
                 column[:, :m] = take(name, host(name, value, True), np.float64, (m, 3), worlds, True)
             state[name] = column
+        return state
+
+    def _open(self, state: dict[str, Array | None], quat: str) -> None:
+        worlds = len(cast(Any, state["pose"]))
         self.close()
         n, number, error = nat.native(), ctypes.c_uint64(), nat.Error()
         given = named(self._arrays | state | numbers(worlds=worlds))
         n.raise_for(n.simulation_open(self._table.number, given, len(given), number, error), error)
         self._number, self.worlds, self._quat = number.value, worlds, quat
+        self._first = state
+
+    def _hold(self) -> Held:
+        """The arrays of steps, which are made once."""
+        if not self._number:
+            raise OptionError("position: None, want one: the simulation takes a state by start, run or set_state")
+        if self._held is None:
+            every = self.bodies + int(self.ground)
+            self._held = Held(self.worlds, self.bodies, every, self._quat == "xyzw")
+        return self._held
+
+    @property
+    def views(self) -> Views:
+        """The state, in arrays that the next step overwrites."""
+        return self._hold().look(self._number)
+
+    def step(self, force: Any = None) -> Views:
+        """Make one step, under ``force`` [W,M,6] (see :meth:`run`), and return the state in arrays that the next step
+        overwrites. Steps have the bits of those of a run. It cannot be interrupted. After ten steps in a row in which
+        no world was advanced it raises :class:`clearance.StillError`; a reset or another state begins anew.
+        """
+        held = self._held
+        if held is None:
+            held = self._hold()
+        return held.step(self._number, force)
+
+    def contacts(self) -> Contacts:
+        """The contacts of the last step, of the worlds that it has advanced; none after a reset or another state."""
+        self._hold()
+        return fetch(self._number, False)[0]
+
+    def reset(
+        self,
+        mask: Any,
+        position: Any = None,
+        rotation: Any = None,
+        velocity: Any = None,
+        spin: Any = None,
+        *,
+        quat: str | None = None,
+    ) -> Views:
+        """Put some worlds, a mask [W] or indices [K], into a first state, and leave the others as they are. The arrays
+        are [K,M,…] for the K worlds in the order given, or [M,…] for all of them; what is not given is that of the
+        start. Quaternions have the order of the start, or ``quat``."""
+        held = self._hold()
+        which = np.asarray(mask)
+        if which.dtype == np.bool_:
+            if which.shape != (self.worlds,):
+                raise ArrayError("mask", f"has the shape {list(which.shape)}, want [{self.worlds}]")
+            which = np.flatnonzero(which)
+        which = take("mask", which, np.int32, (), None, True)
+        if which.size and not (0 <= which.min() and which.max() < self.worlds):
+            raise OptionError(f"mask: world {which.min() if which.min() < 0 else which.max()} of {self.worlds}")
+        k, m = len(which), self.bodies
+        order = quat or self._quat
+        check_quat(order)
+
+        def rows(name: str, value: Any, width: int, first: Array) -> Array:
+            if value is None:
+                return first[which, :m]
+            array = host(name, value, True)
+            return np.broadcast_to(array, (k, m, width)) if array.shape == (m, width) else array
+
+        pose = cast(Any, self._first["pose"])
+        if rotation is None:
+            rotation, order = pose[which, :m, 3:], "wxyz"
+        state = self._states(
+            k,
+            rows("position", position, 3, pose[..., :3]),
+            rows("rotation", rotation, 4, pose[..., 3:]),
+            rows("velocity", velocity, 3, cast(Any, self._first["velocity"])),
+            rows("spin", spin, 3, cast(Any, self._first["spin"])),
+            order,
+        )
+        n, error = nat.native(), nat.Error()
+        arrays: dict[str, Array | None] = {"which": which} | state
+        given = named(arrays)
+        n.raise_for(n.simulation_reset(self._number, given, len(given), error), error)
+        return held.look(self._number)
+
+    def state(self) -> State:
+        """A copy of all that the next steps depend on, see :meth:`set_state`."""
+        self._hold()
+        n, error, found = nat.native(), nat.Error(), ctypes.c_int64()
+        n.raise_for(n.simulation_state(self._number, None, 0, found, error), error)
+        out = empty_state(self.worlds, self.bodies + int(self.ground), found.value)
+        given = named(state_arrays(out))
+        n.raise_for(n.simulation_state(self._number, given, len(given), found, error), error)
+        return out
+
+    def set_state(self, state: State, *, quat: str | None = None) -> Views:
+        """Set the state of a simulation of the same bodies, worlds and options: the steps that follow have the same
+        bits as there. A simulation that has no state yet, or of other worlds, starts with it; ``quat`` is then the
+        order of quaternions of its results (default: "wxyz")."""
+        if not isinstance(state, State):
+            raise OptionError(f"state: {state!r:.60}, want that of Simulation.state")
+        pose = np.asarray(state.pose)
+        if not self._number or len(pose) != self.worlds or quat not in (None, self._quat):
+            order = quat or "wxyz"
+            check_quat(order)
+            shape = (len(pose), self.bodies + int(self.ground))
+            if pose.shape != (*shape, 7):
+                raise ArrayError("state.pose", f"has the shape {list(pose.shape)}, want [W, {shape[1]}, 7]")
+            rest = np.zeros((*shape, 3))
+            first: dict[str, Array | None] = {"pose": np.array(pose, np.float64), "velocity": rest, "spin": rest}
+            self._open(first, order)
+        n, error = nat.native(), nat.Error()
+        arrays = state_arrays(state) | numbers(warm_contacts=int(np.shape(state.warm_pair)[1]))
+        given = named(arrays)
+        n.raise_for(n.simulation_set_state(self._number, given, len(given), error), error)
+        return self._hold().look(self._number)
 
     def run(
         self,
@@ -451,11 +613,15 @@ class Simulation(nat.Owner):
         quat: str | None = None,
         force: Any = None,
         every: int = 1,
+        contacts: bool = False,
     ) -> Trajectory:
         """Make steps from a state (see :meth:`start`), or without one go on from the last step, and record each
-        ``every``-th of them. ``force`` [W,M,6] is a force at the center of mass in N and a torque in N·m, world axes.
+        ``every``-th of them. ``force`` [W,M,6], or [steps,W,M,6] for each step, is a force at the center of mass in N
+        and a torque in N·m, world axes. ``contacts`` records contacts and their forces, see
+        :meth:`Trajectory.contacts`.
 
-        An interrupted run (Ctrl-C) leaves the simulation at the last step that it made.
+        A run in which no world is advanced in ten steps in a row, or in all of its steps, raises
+        :class:`clearance.StillError` with the steps that it has made as ``trajectory``. An interrupted run (Ctrl-C) leaves the simulation at the last step that it made.
         """
         if position is not None:
             if quat is None:
@@ -466,13 +632,16 @@ class Simulation(nat.Owner):
         if not self._number:
             raise OptionError("position: None, want one for the first run")
         m, w, total = self.bodies, self.worlds, self.bodies + int(self.ground)
-        count, each = whole("steps", steps, 1), whole("every", every, 1)
-        r = count // each
-        given: dict[str, Array | None] = dict(numbers(step_count=count, every=each))
+        count, each_step = whole("steps", steps, 1), whole("every", every, 1)
+        r = count // each_step
+        given: dict[str, Array | None] = dict(numbers(step_count=count, every=each_step))
+        given |= numbers(list_contacts=int(flag("contacts", contacts)))
         if force is not None:
-            f = np.zeros((w, total, 6))
-            f[:, :m] = take("force", host("force", force, True), np.float64, (m, 6), w, True)
-            given["force"] = f
+            array = host("force", force, True)
+            each = (count,) if array.ndim == 4 else ()
+            f = np.zeros((*each, w, total, 6))
+            f[..., :m, :] = take("force", array, np.float64, (*(each and (w,)), m, 6), each[0] if each else w, True)
+            given["forces" if each else "force"] = f
         out: dict[str, Array] = {
             "pose": np.zeros((r, w, total, 7)),
             "velocity": np.zeros((r, w, total, 3)),
@@ -484,29 +653,42 @@ class Simulation(nat.Owner):
             "parts": np.zeros((r, w), np.int32),
             "status": np.zeros((r, w), np.uint8),
         }
+        if contacts:
+            out["contact_force"] = np.zeros((r, w, total, 6))
         n, made, number = nat.native(), ctypes.c_int64(), self._number
         records = named(given | out)
 
+        last: list[nat.Report] = []
+
         def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
+            last.append(report)
             return cast(int, n.simulation_run(number, records, len(records), made, ms, job, report, error))
 
-        report = _jobs.run(submit, (given, out, records, made))
-        pose = out["pose"][:, :, :m]
+        still: StillError | None = None
+        try:
+            report = _jobs.run(submit, (given, out, records, made))
+        except StillError as e:
+            still, report, r = e, last[0], made.value // each_step
+        pose = out["pose"][:r, :, :m]
         rotation = pose[..., 3:]
-        return Trajectory(
-            np.arange(1, r + 1) * each,
+        step = np.arange(1, r + 1) * each_step
+        trajectory = Trajectory(
+            step,
             np.ascontiguousarray(pose[..., :3]),
             np.ascontiguousarray(rotation) if self._quat == "wxyz" else reordered(rotation, (1, 2, 3, 0)),
-            np.ascontiguousarray(out["velocity"][:, :, :m]),
-            np.ascontiguousarray(out["spin"][:, :, :m]),
-            out["status"],
-            out["contacts"],
-            out["solves"],
-            out["parts"],
-            out["energy"],
-            out["residual"],
+            np.ascontiguousarray(out["velocity"][:r, :, :m]),
+            np.ascontiguousarray(out["spin"][:r, :, :m]),
+            *(out[name][:r] for name in ("status", "contacts", "solves", "parts", "energy", "residual")),
             report,
+            Recorded(step, *fetch(number, True)) if contacts else None,
+            np.ascontiguousarray(out["contact_force"][:r, :, :m]) if contacts else None,
         )
+        if self._held is not None:
+            self._held.look(number)
+        if still is not None:
+            still.trajectory = trajectory
+            raise still
+        return trajectory
 
     def show(
         self,
@@ -548,6 +730,7 @@ class Simulation(nat.Owner):
     def close(self) -> None:
         """Free the worlds. A run after it takes a state."""
         number, self._number = self._number, 0
+        self._held = None
         if number and nat.usable():
             nat.native().simulation_close(number, None)
 
@@ -569,12 +752,18 @@ def _column(name: str, value: Any, rows: int) -> Array:
 
 __all__ = [
     "MODELS",
+    "RULES",
     "STATUSES",
     "STEP_STATUSES",
+    "Contacts",
     "FreeBodies",
     "Simulation",
     "Solution",
+    "State",
+    "StillError",
+    "Surface",
     "Trajectory",
+    "Views",
     "from_mujoco",
     "from_urdf",
     "mass_properties",

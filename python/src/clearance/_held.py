@@ -1,0 +1,161 @@
+"""Simulations that are held between steps: the arrays that the native library writes after each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from . import _native as nat
+from ._arrays import Array, host, take
+from ._named import named, numbers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Views:
+    """The state of W worlds of M bodies after the last step, as arrays that the native library writes.
+
+    Each step, reset or change of the state overwrites them, so what is to last must be copied. They may be kept: after
+    :meth:`Simulation.close`, or a new start, they hold the last state. They cannot be written to.
+
+    ``position`` [W,M,3], ``rotation`` [W,M,4] in the order of the start, ``velocity``, ``spin`` [W,M,3], ``status``
+    [W], ``steps`` [W] that the world was advanced by, ``contact_count``, ``solves``, ``parts``, ``energy``,
+    ``residual`` [W] and ``force`` [W,M,6] are those of :class:`Trajectory`, the last that of the contacts: force in N and torque about
+    the center of mass in N·m.
+    """
+
+    position: Array
+    rotation: Array
+    velocity: Array
+    spin: Array
+    status: Array
+    steps: Array
+    contact_count: Array
+    solves: Array
+    parts: Array
+    energy: Array
+    residual: Array
+    force: Array
+
+    def __repr__(self) -> str:
+        w, m = self.position.shape[:2]
+        return f"Views of {w:,} worlds of {m} bodies"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class State:
+    """All that the next steps of a simulation depend on, in arrays: it may be copied and pickled, and set in any
+    simulation of the same bodies, worlds and options. Quaternions are w, x, y, z; the ground is the last body;
+    ``momentum`` is the angular momentum in N·m·s, of bodies that do not move the angular velocity; ``warm_…`` are the
+    contacts that the next solves start from."""
+
+    pose: Array
+    velocity: Array
+    momentum: Array
+    steps: Array
+    status: Array
+    contacts: Array
+    solves: Array
+    parts: Array
+    energy: Array
+    warm_count: Array
+    warm_pair: Array
+    warm_id: Array
+    warm_position: Array
+    warm_impulse: Array
+
+    def __repr__(self) -> str:
+        return f"State of {len(self.pose):,} worlds of {self.pose.shape[1]} bodies, the ground among them"
+
+
+def empty_state(worlds: int, bodies: int, contacts: int) -> State:
+    """Arrays for a state."""
+    w, c = worlds, contacts
+    return State(
+        np.zeros((w, bodies, 7)),
+        np.zeros((w, bodies, 3)),
+        np.zeros((w, bodies, 3)),
+        np.zeros(w, np.int64),
+        np.zeros(w, np.uint8),
+        *(np.zeros(w, np.int32) for _ in range(3)),
+        np.zeros(w),
+        np.zeros(w, np.int32),
+        np.zeros((w, c), np.int32),
+        np.zeros((w, c), np.uint64),
+        np.zeros((w, c, 3)),
+        np.zeros((w, c, 3)),
+    )
+
+
+def state_arrays(state: State) -> dict[str, Array | None]:
+    """The arrays of a call: those of the state, contiguous."""
+    return {f.name: np.ascontiguousarray(getattr(state, f.name)) for f in fields(state)}
+
+
+class Held:
+    """The arrays of the steps of a native simulation, and the records of its calls."""
+
+    def __init__(self, worlds: int, bodies: int, every: int, xyzw: bool) -> None:
+        w = worlds
+        ints = {name: np.zeros(w, np.int32) for name in ("contacts", "solves", "parts")}
+        self._out: dict[str, Array | None] = {
+            "pose": np.zeros((w, every, 7)),
+            "velocity": np.zeros((w, every, 3)),
+            "spin": np.zeros((w, every, 3)),
+            "contact_force": np.zeros((w, every, 6)),
+            "status": np.zeros(w, np.uint8),
+            "steps": np.zeros(w, np.int64),
+            **ints,
+            "energy": np.zeros(w),
+            "residual": np.zeros(w),
+        }
+        self._options = numbers(scalar_last=int(xyzw))
+        self._none = numbers(step_count=0)
+        force = np.zeros((w, every, 6))
+        self._force, self._shape = force[:, :bodies], (w, bodies, 6)
+        self._input: dict[str, Array | None] = {"force": force}
+        self._look = named(self._out | self._options | self._none)
+        self._plain = named(self._out | self._options)
+        self._forced = named(self._out | self._options | self._input)
+        self._error = nat.Error()
+        native = nat.native()
+        self._step, self._raise_for = native.simulation_step, native.raise_for
+        self._sizes = [len(x) for x in (self._look, self._plain, self._forced)]
+
+        def view(name: str, columns: slice = slice(None)) -> Array:
+            array = self._out[name]
+            assert array is not None
+            part: Array = array[:, :bodies, columns] if array.ndim == 3 else array[:]
+            part.flags.writeable = False
+            return part
+
+        self.views = Views(
+            view("pose", slice(0, 3)),
+            view("pose", slice(3, 7)),
+            view("velocity"),
+            view("spin"),
+            *(view(name) for name in ("status", "steps", "contacts", "solves", "parts", "energy", "residual")),
+            view("contact_force"),
+        )
+
+    def look(self, number: int) -> Views:
+        """Read the state."""
+        code = self._step(number, self._look, self._sizes[0], self._error)
+        if code:
+            self._raise_for(code, self._error)
+        return self.views
+
+    def step(self, number: int, force: Any) -> Views:
+        """Make a step."""
+        if force is None:
+            code = self._step(number, self._plain, self._sizes[1], self._error)
+        else:
+            if type(force) is not np.ndarray or force.dtype != np.float64 or force.shape != self._shape:
+                w, m, _ = self._shape
+                force = take("force", host("force", force, True), np.float64, (m, 6), w, True)
+            self._force[:] = force
+            code = self._step(number, self._forced, self._sizes[2], self._error)
+        if code:
+            self._raise_for(code, self._error)
+        return self.views
