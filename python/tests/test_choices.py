@@ -193,7 +193,7 @@ FLAGS = ("no", "", 0, 1, ["x"], np.zeros(2))
 CHOICES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("precision", "method", "derivative", "quat", "wrt", "reduce", "pairs"), TEXTS),
     **dict.fromkeys(("concave", "model", "margin"), TEXTS),
-    **dict.fromkeys(("copy", "grad", "culling", "audit", "ground", "accept", "bound"), FLAGS),
+    **dict.fromkeys(("copy", "grad", "culling", "audit", "ground", "accept", "bound", "contacts"), FLAGS),
     **dict.fromkeys(("resume", "skip_adjacent"), FLAGS),
     "progress": ("no", "", 0, 1),
 }

@@ -103,7 +103,7 @@ def test_parts_refused() -> None:
     lib = cl.Library()
     part = cl.Part(lib.box([0.1, 0.1, 0.1]), friction=-0.5)
     sim = contact.Simulation(lib, [part], 1.0)
-    with pytest.raises(cl.OptionError, match="body 0: part 0: friction: -0.5"):
+    with pytest.raises(cl.OptionError, match=r"body 0: part 0: friction: -0\.5"):
         sim.run(np.zeros((1, 1, 3)), STILL[None, None], quat="wxyz", steps=1)
 
 

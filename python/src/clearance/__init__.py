@@ -107,6 +107,7 @@ __all__ = [
     "Shape",
     "ShapeError",
     "SkipProposal",
+    "StillError",
     "SweepResult",
     "Tangent",
     "View",

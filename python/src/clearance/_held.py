@@ -20,9 +20,9 @@ class Views:
     :meth:`Simulation.close`, or a new start, they hold the last state. They cannot be written to.
 
     ``position`` [W,M,3], ``rotation`` [W,M,4] in the order of the start, ``velocity``, ``spin`` [W,M,3], ``status``
-    [W], ``steps`` [W] that the world was advanced by, ``contact_count``, ``solves``, ``parts``, ``energy``,
-    ``residual`` [W] and ``force`` [W,M,6] are those of :class:`Trajectory`, the last that of the contacts: force in N and torque about
-    the center of mass in N·m.
+    [W], ``contact_count``, ``solves``, ``parts``, ``energy``, ``residual`` [W] are those of :class:`Trajectory`,
+    ``steps`` [W] those that the world was advanced by, and ``force`` [W,M,6] is that of the contacts: force in N and
+    torque about the center of mass in N·m.
     """
 
     position: Array
@@ -72,19 +72,20 @@ class State:
 def empty_state(worlds: int, bodies: int, contacts: int) -> State:
     """Arrays for a state."""
     w, c = worlds, contacts
+    counts = {name: np.zeros(w, np.int32) for name in ("contacts", "solves", "parts")}
     return State(
-        np.zeros((w, bodies, 7)),
-        np.zeros((w, bodies, 3)),
-        np.zeros((w, bodies, 3)),
-        np.zeros(w, np.int64),
-        np.zeros(w, np.uint8),
-        *(np.zeros(w, np.int32) for _ in range(3)),
-        np.zeros(w),
-        np.zeros(w, np.int32),
-        np.zeros((w, c), np.int32),
-        np.zeros((w, c), np.uint64),
-        np.zeros((w, c, 3)),
-        np.zeros((w, c, 3)),
+        pose=np.zeros((w, bodies, 7)),
+        velocity=np.zeros((w, bodies, 3)),
+        momentum=np.zeros((w, bodies, 3)),
+        steps=np.zeros(w, np.int64),
+        status=np.zeros(w, np.uint8),
+        energy=np.zeros(w),
+        warm_count=np.zeros(w, np.int32),
+        warm_pair=np.zeros((w, c), np.int32),
+        warm_id=np.zeros((w, c), np.uint64),
+        warm_position=np.zeros((w, c, 3)),
+        warm_impulse=np.zeros((w, c, 3)),
+        **counts,
     )
 
 
@@ -131,12 +132,12 @@ class Held:
             return part
 
         self.views = Views(
-            view("pose", slice(0, 3)),
-            view("pose", slice(3, 7)),
-            view("velocity"),
-            view("spin"),
-            *(view(name) for name in ("status", "steps", "contacts", "solves", "parts", "energy", "residual")),
-            view("contact_force"),
+            position=view("pose", slice(0, 3)),
+            rotation=view("pose", slice(3, 7)),
+            contact_count=view("contacts"),
+            force=view("contact_force"),
+            **{name: view(name) for name in ("velocity", "spin", "status", "steps", "solves", "parts")},
+            **{name: view(name) for name in ("energy", "residual")},
         )
 
     def look(self, number: int) -> Views:

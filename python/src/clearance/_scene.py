@@ -23,8 +23,9 @@ from ._skip import SkipProposal, batches_of, propose
 class Scene(Bodies):
     """M bodies, and P pairs of them: what every world of a rollout shares.
 
-    ``library`` has the shapes; ``bodies`` are their unions; ``pairs`` are [P,2] indices of bodies; ``surfaces`` are what
-    pairs state for :class:`clearance.contact.Simulation`. Body i stands at place i of every world. Like a library, a scene is plain data: it may be pickled, and made before a fork.
+    ``library`` has the shapes; ``bodies`` are their unions; ``pairs`` are [P,2] indices of bodies; ``surfaces`` are
+    what pairs state for :class:`clearance.contact.Simulation`. Body i stands at place i of every world. Like a library,
+    a scene is plain data: it may be pickled, and made before a fork.
     """
 
     def add(self, *parts: int | Part, name: str = "") -> int:

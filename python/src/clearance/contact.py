@@ -319,16 +319,16 @@ class Simulation(nat.Owner):
     inf for bodies that do not move; without it ``density`` in kg/m³ gives it. ``inertia`` [M,6] (xx, yy, zz, xy, xz,
     yz) is about ``center`` [M,3], the center of mass in the frame of the body; without them those of a uniform density
     are taken. ``ground`` is the half-space z < 0 with its own friction and restitution, if it is not False.
-    ``friction`` and ``restitution`` are numbers, of bodies that state none, or [M]; parts may state their own. A contact
-    has the combination of both by ``friction_rule`` and ``restitution_rule``, of RULES; with the ground it has the
-    values of its body, unless ``ground_friction`` or ``ground_restitution`` is given. ``surfaces`` are :class:`Surface`
-    of pairs, which replace combinations; the ground is the body behind the last one. ``skip`` are pairs of bodies
-    without contacts.
+    ``friction`` and ``restitution`` are numbers, of bodies that state none, or [M]; parts may state their own. A
+    contact has the combination of both by ``friction_rule`` and ``restitution_rule``, of RULES; with the ground it has
+    the values of its body, unless ``ground_friction`` or ``ground_restitution`` is given. ``surfaces`` are
+    :class:`Surface` of pairs, which replace combinations; the ground is the body behind the last one. ``skip`` are pairs
+    of bodies without contacts.
 
     ``dt`` is the time step in seconds. Penetrations beyond a slop of 1e-4 of the size are removed by the share
     ``correction`` of each step (negative: none), by ``recovery_speed`` m/s at most; approaches slower than
     ``bounce_speed`` m/s are not restituted. ``max_gap`` is the largest gap of a contact in metres (default: what the
-    step may close). ``max_contacts`` limits the contacts of a world (default: by memory alone); a world with more is not
+    step may close). ``max_contacts`` limits the contacts of a world (default: memory alone does); a world with more is not
     advanced, nor is one whose pairs or contact problem are undecided, unless ``accept`` takes the best impulses found.
     """
 
@@ -541,7 +541,7 @@ class Simulation(nat.Owner):
                 raise ArrayError("mask", f"has the shape {list(which.shape)}, want [{self.worlds}]")
             which = np.flatnonzero(which)
         which = take("mask", which, np.int32, (), None, True)
-        if which.size and not (0 <= which.min() and which.max() < self.worlds):
+        if which.size and not (which.min() >= 0 and which.max() < self.worlds):
             raise OptionError(f"mask: world {which.min() if which.min() < 0 else which.max()} of {self.worlds}")
         k, m = len(which), self.bodies
         order = quat or self._quat
@@ -565,7 +565,7 @@ class Simulation(nat.Owner):
             order,
         )
         n, error = nat.native(), nat.Error()
-        arrays: dict[str, Array | None] = {"which": which} | state
+        arrays: dict[str, Array | None] = {"which": which, **state}
         given = named(arrays)
         n.raise_for(n.simulation_reset(self._number, given, len(given), error), error)
         return held.look(self._number)
@@ -621,7 +621,8 @@ class Simulation(nat.Owner):
         :meth:`Trajectory.contacts`.
 
         A run in which no world is advanced in ten steps in a row, or in all of its steps, raises
-        :class:`clearance.StillError` with the steps that it has made as ``trajectory``. An interrupted run (Ctrl-C) leaves the simulation at the last step that it made.
+        :class:`clearance.StillError` with the steps that it has made as ``trajectory``. An interrupted run (Ctrl-C)
+        leaves the simulation at the last step that it made.
         """
         if position is not None:
             if quat is None:
@@ -673,15 +674,15 @@ class Simulation(nat.Owner):
         rotation = pose[..., 3:]
         step = np.arange(1, r + 1) * each_step
         trajectory = Trajectory(
-            step,
-            np.ascontiguousarray(pose[..., :3]),
-            np.ascontiguousarray(rotation) if self._quat == "wxyz" else reordered(rotation, (1, 2, 3, 0)),
-            np.ascontiguousarray(out["velocity"][:r, :, :m]),
-            np.ascontiguousarray(out["spin"][:r, :, :m]),
-            *(out[name][:r] for name in ("status", "contacts", "solves", "parts", "energy", "residual")),
-            report,
-            Recorded(step, *fetch(number, True)) if contacts else None,
-            np.ascontiguousarray(out["contact_force"][:r, :, :m]) if contacts else None,
+            step=step,
+            position=np.ascontiguousarray(pose[..., :3]),
+            rotation=np.ascontiguousarray(rotation) if self._quat == "wxyz" else reordered(rotation, (1, 2, 3, 0)),
+            contact_count=out["contacts"][:r],
+            record=report,
+            listed=Recorded(step, *fetch(number, True)) if contacts else None,
+            force=np.ascontiguousarray(out["contact_force"][:r, :, :m]) if contacts else None,
+            **{name: np.ascontiguousarray(out[name][:r, :, :m]) for name in ("velocity", "spin")},
+            **{name: out[name][:r] for name in ("status", "solves", "parts", "energy", "residual")},
         )
         if self._held is not None:
             self._held.look(number)
