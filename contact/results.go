@@ -190,8 +190,8 @@ func (s *Simulation) Still(steps int) error {
 }
 
 // Run makes steps and calls after, if it is not nil, after each of them, until it returns false. force is that of each
-// step, [W,B,6], or has the forces of all steps, [steps,W,B,6]; nil is none. It ends with a [StillError] after ten steps
-// in a row in which no world was advanced, or if none was in all of its steps.
+// step, [W,B,6], or has the forces of all steps, [steps,W,B,6]; nil is none. It ends with a [StillError] after ten
+// steps in a row in which no world was advanced, or if none was in all of its steps.
 func (s *Simulation) Run(ctx context.Context, steps int, force []float64, after func(step int) bool) error {
 	n := 6 * s.state.Worlds * len(s.scene.Body)
 	each := 0

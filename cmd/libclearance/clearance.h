@@ -456,9 +456,9 @@ int64_t clearance_bodies_describe(clearance_bodies bodies, char *out, int64_t si
 // restitution, as in shapes.json.
 int32_t clearance_bodies_physics(clearance_bodies bodies, clearance_text *physics, clearance_error *error);
 
-// clearance_bodies_surfaces takes what pairs of bodies state of their contacts, for scenes that are written: JSON, a list
-// of {"a", "part_a", "b", "part_b", "friction", "restitution"}, of which a part of -1 stands for all, and friction or
-// restitution may be missing.
+// clearance_bodies_surfaces takes what pairs of bodies state of their contacts, for scenes that are written: JSON, a
+// list of {"a", "part_a", "b", "part_b", "friction", "restitution"}, of which a part of -1 stands for all, and
+// friction or restitution may be missing.
 int32_t clearance_bodies_surfaces(clearance_bodies bodies, clearance_text *surfaces, clearance_error *error);
 
 // clearance_bodies_free gives a handle back. Calls in progress are not disturbed.
@@ -638,15 +638,15 @@ int32_t clearance_simulation_open(clearance_bodies bodies, clearance_array *arra
                                   clearance_simulation *out, clearance_error *error);
 
 // clearance_simulation_run makes step_count steps under the forces and torques force [W,M,6], or those of each step,
-// forces [step_count,W,M,6], if they are given, and records R of them, one of each every: those that are given of pose [R,W,M,7], velocity and spin [R,W,M,3], energy and
-// residual [R,W], contacts, solves and parts [R,W] int32 and status [R,W] uint8 (0: not stepped, 1: advanced, 2:
-// accepted, 3: a pair is undecided, 4: too many contacts, 5: the contact problem is undecided, 6: invalid, 7: a body
-// turns too fast, 8: advanced in parts, 9: a pair may pass through another, 10: out of memory), and contact_force
-// [R,W,M,6], the force and torque of the contacts on each body. list_contacts keeps the contacts of the recorded steps,
-// see clearance_simulation_contacts. *made is the number of steps made so far, and written until the job has ended. A
-// run ends with CLEARANCE_STILL after ten steps in a row in which no world was advanced, or if none was in all of them;
-// what was recorded is valid. The counts of the report are world-steps: advanced, 0, 0, undecided, invalid.
-// Otherwise it is clearance_submit.
+// forces [step_count,W,M,6], if they are given, and records R of them, one of each every: those that are given of
+// pose [R,W,M,7], velocity and spin [R,W,M,3], energy and residual [R,W], contacts, solves and parts [R,W] int32 and
+// status [R,W] uint8 (0: not stepped, 1: advanced, 2: accepted, 3: a pair is undecided, 4: too many contacts, 5: the
+// contact problem is undecided, 6: invalid, 7: a body turns too fast, 8: advanced in parts, 9: a pair may pass
+// through another, 10: out of memory), and contact_force [R,W,M,6], the force and torque of the contacts on each
+// body. list_contacts keeps the contacts of the recorded steps, see clearance_simulation_contacts. *made is the
+// number of steps made so far, and written until the job has ended. A run ends with CLEARANCE_STILL after ten steps
+// in a row in which no world was advanced, or if none was in all of them; what was recorded is valid. The counts of
+// the report are world-steps: advanced, 0, 0, undecided, invalid. Otherwise it is clearance_submit.
 int32_t clearance_simulation_run(clearance_simulation simulation, clearance_array *arrays, int64_t count, int64_t *made,
                                  int64_t wait_ms, clearance_job *job, clearance_report *report, clearance_error *error);
 
@@ -662,11 +662,11 @@ int32_t clearance_simulation_step(clearance_simulation simulation, clearance_arr
 int32_t clearance_simulation_reset(clearance_simulation simulation, clearance_array *arrays, int64_t count,
                                    clearance_error *error);
 
-// clearance_simulation_state sets *contacts to the largest number C of contacts that a world starts its next solve from,
-// and fills, unless count is 0, all that the next steps depend on: pose [W,M,7], velocity [W,M,3], momentum [W,M,3]
-// (angular, in N·m·s; of bodies that do not move their angular velocity), steps [W] int64, status [W] uint8, contacts,
-// solves and parts [W] int32, energy [W], warm_count [W] int32, warm_pair [W,C] int32, warm_id [W,C] uint64,
-// warm_position and warm_impulse [W,C,3].
+// clearance_simulation_state sets *contacts to the largest number C of contacts that a world starts its next solve
+// from, and fills, unless count is 0, all that the next steps depend on: pose [W,M,7], velocity [W,M,3], momentum
+// [W,M,3] (angular, in N·m·s; of bodies that do not move their angular velocity), steps [W] int64, status [W] uint8,
+// contacts, solves and parts [W] int32, energy [W], warm_count [W] int32, warm_pair [W,C] int32, warm_id [W,C]
+// uint64, warm_position and warm_impulse [W,C,3].
 int32_t clearance_simulation_state(clearance_simulation simulation, clearance_array *arrays, int64_t count,
                                    int64_t *contacts, clearance_error *error);
 

@@ -322,14 +322,15 @@ class Simulation(nat.Owner):
     ``friction`` and ``restitution`` are numbers, of bodies that state none, or [M]; parts may state their own. A
     contact has the combination of both by ``friction_rule`` and ``restitution_rule``, of RULES; with the ground it has
     the values of its body, unless ``ground_friction`` or ``ground_restitution`` is given. ``surfaces`` are
-    :class:`Surface` of pairs, which replace combinations; the ground is the body behind the last one. ``skip`` are pairs
-    of bodies without contacts.
+    :class:`Surface` of pairs, which replace combinations; the ground is the body behind the last one. ``skip`` are
+    pairs of bodies without contacts.
 
     ``dt`` is the time step in seconds. Penetrations beyond a slop of 1e-4 of the size are removed by the share
     ``correction`` of each step (negative: none), by ``recovery_speed`` m/s at most; approaches slower than
     ``bounce_speed`` m/s are not restituted. ``max_gap`` is the largest gap of a contact in metres (default: what the
-    step may close). ``max_contacts`` limits the contacts of a world (default: memory alone does); a world with more is not
-    advanced, nor is one whose pairs or contact problem are undecided, unless ``accept`` takes the best impulses found.
+    step may close). ``max_contacts`` limits the contacts of a world (default: memory alone does); a world with more is
+    not advanced, nor is one whose pairs or contact problem are undecided, unless ``accept`` takes the best impulses
+    found.
     """
 
     def __init__(
