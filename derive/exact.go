@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"context"
 	"math"
 
 	"clearance/geom"
@@ -17,7 +18,11 @@ type Workspace struct {
 	cones   []cone
 	bounds  [2]geom.HessianBounds // of A and of B
 	solver  ref.Workspace
+	ctx     context.Context // that ends the samples of a row, nil for none
 }
+
+// stopped reports whether the samples of a row are to end; the row then holds anything.
+func (w *Workspace) stopped() bool { return w.ctx != nil && w.ctx.Err() != nil }
 
 // Derivative is the linearization of a row at its answer.
 type Derivative struct {

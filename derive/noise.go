@@ -21,8 +21,9 @@ func philox(counter [4]uint32, key [2]uint32) [4]uint32 {
 
 // noise draws standard normal numbers of one row.
 type noise struct {
-	key [2]uint32
-	row uint64
+	key     [2]uint32
+	row     uint64
+	stopped func() bool // reports whether samples are to end; nil for never
 }
 
 func newNoise(seed, row uint64) noise {

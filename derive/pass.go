@@ -249,6 +249,7 @@ func (p *Pass) rows(ctx context.Context, r *rows, call *lanes.Call, one func(w *
 	if table == nil {
 		return p.each(ctx, r, one)
 	}
+	defer call.StopWith(ctx)()
 	return p.inBlocks(ctx, r.answers.N, blockRows, func(w *worker, lo, hi int) {
 		if w.kernel == nil {
 			w.kernel = lanes.NewSolver(table, call)
@@ -290,6 +291,7 @@ func (p *Pass) inBlocks(ctx context.Context, n, block int, f func(w *worker, lo,
 	}
 	return fault.Blocks(ctx, workers, n, block, func(_ int, blocks iter.Seq2[int, int]) {
 		w := new(worker)
+		w.w.ctx = ctx
 		defer w.close()
 		for lo, hi := range blocks {
 			f(w, lo, hi)

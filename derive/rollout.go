@@ -49,6 +49,7 @@ func (p *Pass) RolloutVJP(ctx context.Context, r *Rollout, cotangents, gradients
 	clear(gradients)
 	call := lanes.Call{Cotangents: cotangents}
 	if table := p.table(rows, &call); table != nil && width == AnswerWidth {
+		defer call.StopWith(ctx)()
 		return p.inBlocks(ctx, w, worldBlock, func(k *worker, lo, hi int) {
 			if k.parts == nil {
 				k.parts = newPartRows(p, k, r, rows, call, table)

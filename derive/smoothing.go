@@ -86,6 +86,7 @@ func (w *Workspace) smoothed(f *feature, s *placed, n r3.Vec, o *Options, index 
 	if o.Mode == Gaussian {
 		epsilon, samples := o.Noise()
 		g := newNoise(o.Seed, index)
+		g.stopped = w.stopped
 		m := gaussianHessian(s, n, epsilon, samples, &g, which)
 		f.h = e.form(&m)
 		f.h.clamp()
@@ -131,6 +132,9 @@ func (h *sym2) clamp() {
 func gaussianHessian(s *placed, n r3.Vec, epsilon float64, samples int, g *noise, which uint32) (m geom.Mat3) {
 	d := s.rot.MulVecT(n)
 	for j := range samples {
+		if g.stopped != nil && g.stopped() {
+			return m
+		}
 		four := g.normals(uint32(j), which)
 		zl := r3.Vec{X: four[0], Y: four[1], Z: four[2]}
 		world := s.rot.MulVec(zl)

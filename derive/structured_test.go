@@ -185,9 +185,6 @@ func TestStructured(t *testing.T) {
 	for seed := 0; seed*block < *structuredPoses; seed++ {
 		rng := rand.New(rand.NewPCG(45, uint64(seed)))
 		checkStructured(t, rng, names, shapes, min(block, *structuredPoses-seed*block))
-		if t.Failed() {
-			t.Fatalf("block %d", seed)
-		}
 	}
 }
 

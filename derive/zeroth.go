@@ -28,6 +28,9 @@ func (w *Workspace) ZerothOrder(r *Row, o *Options, index uint64, solve Solver) 
 	length := [6]float64{d.p.size, d.p.size, d.p.size, 1, 1, 1}
 	var j [10]Twists
 	for m := range samples {
+		if w.stopped() {
+			return d
+		}
 		z := g.six(uint32(m))
 		there, ok := answerOf(solve, r.PoseA, displacedBy(r.PoseB, epsilon, d.p.size, &z))
 		if !ok {

@@ -1,6 +1,11 @@
 package lanes
 
-import "clearance/batch"
+import (
+	"context"
+	"sync/atomic"
+
+	"clearance/batch"
+)
 
 // Block is the largest number of rows of a [Solver.Run].
 const Block = 256
@@ -30,6 +35,19 @@ type Call struct {
 
 	// OfBlock says that Gradients are those of the rows of a [Solver.Run] alone, [Block,12], each Run from row 0 on.
 	OfBlock bool
+
+	stop *int32 // not 0: the samples of a row end, whose derivatives then hold anything
+}
+
+// StopWith has the samples of rows end with a context. What it returns releases it.
+func (c *Call) StopWith(ctx context.Context) (release func()) {
+	stop := new(int32)
+	c.stop = stop
+	if ctx.Err() != nil {
+		*stop = 1
+	}
+	end := context.AfterFunc(ctx, func() { atomic.StoreInt32(stop, 1) })
+	return func() { end() }
 }
 
 // Serves reports whether the kernel supports a call: it has signed distances and growth distances, and no derivatives

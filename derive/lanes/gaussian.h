@@ -12,6 +12,9 @@
 // The number of samples whose noise is held at a time, a multiple of W.
 #define LN_SAMPLES 64
 
+// stopped reports whether samples are to end. Another thread sets the number.
+INLINE int stopped(const ln_call *c) { return c->stop && __atomic_load_n(c->stop, __ATOMIC_RELAXED); }
+
 // sampling is the noise of the lanes.
 typedef struct {
     uint32_t key[2];
@@ -28,7 +31,7 @@ INLINE s2 gaussian_rows(const sampling *g, const ln_call *c, const side *s, int 
                         uint32_t block, int active) {
     v3 d = rotate_back(s->r, n), a = rotate_back(s->r, e0), b = rotate_back(s->r, e1), z[LN_SAMPLES];
     s2 h = {all(0), all(0), all(0)};
-    for (int first = 0; first < g->samples; first += LN_SAMPLES) {
+    for (int first = 0; first < g->samples && !stopped(c); first += LN_SAMPLES) {
         int count = g->samples - first < LN_SAMPLES ? g->samples - first : LN_SAMPLES;
         draw(z, count, (counters){{g->row[0], g->row[1]}, words((uint32_t)first), block}, 1, g->key);
         for (int i = 0; i < count; i++) {
@@ -92,7 +95,7 @@ static void gaussian_hull(double h[3], const sampling *g, int lane, const ln_cal
     v3 z[LN_SAMPLES / W];
     s2 total = {all(0), all(0), all(0)};
     const uint32_t row[2] = {(uint32_t)g->row[0][lane], (uint32_t)g->row[1][lane]};
-    for (int first = 0; first < g->samples; first += LN_SAMPLES) {
+    for (int first = 0; first < g->samples && !stopped(c); first += LN_SAMPLES) {
         int count = g->samples - first < LN_SAMPLES ? g->samples - first : LN_SAMPLES, n = (count + W - 1) / W;
         vu sample = words((uint32_t)first) + (vu){0, 1, 2, 3};
         draw(z, n, (counters){{words(row[0]), words(row[1])}, sample, block}, W, g->key);

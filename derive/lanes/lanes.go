@@ -114,6 +114,10 @@ func NewSolver(t *Table, call *Call) *Solver {
 	epsilon, samples := call.Derivative.Noise()
 	c.mode, c.epsilon, c.samples = C.int32_t(call.Derivative.Mode), C.double(epsilon), C.int32_t(samples)
 	c.rings = C.int32_t(min(call.Derivative.Rings, math.MaxInt32))
+	if call.stop != nil {
+		s.pinner.Pin(call.stop)
+		c.stop = (*C.int32_t)(unsafe.Pointer(call.stop))
+	}
 	c.seed, c.first_number = C.uint64_t(call.Derivative.Seed), C.uint64_t(call.FirstNumber)
 	s.outputs(call)
 	return s

@@ -83,6 +83,7 @@ typedef struct {
     int32_t mode, samples, rings;
     double epsilon;
     uint64_t seed, first_number; // row 0 of the answers has this number in the noise
+    const int32_t *stop;         // not 0 while the kernel runs: samples end, and rows hold anything; or null
 
     // Derivatives, of rows of the answers: float64, or float32 if single_out.
     int32_t single_out;

@@ -96,6 +96,32 @@ def test_vmap(engine: cl.Engine, bits64: None) -> None:
     np.testing.assert_array_equal(grid[5, 2], alone.distance[0])
 
 
+@pytest.mark.parametrize("jit", [False, True])
+def test_one_pair(engine: cl.Engine, bits64: None, jit: bool) -> None:
+    """One pair without an axis of rows, and pairs with two axes: values and gradients of the same rows in one axis."""
+    p = Pairs(smooth(), 6, spread=1.0)
+    wrap = jax.jit if jit else lambda f: f
+
+    def loss(c: Any, a: Any, b: Any, *x: Any) -> Any:
+        r = answers(engine, p.library, a, b, *x, quat="wxyz")
+        return sum((w * part).sum() for w, part in zip(c, r[:4], strict=True)), r.distance
+
+    rng = np.random.default_rng(8)
+    c = [rng.normal(size=s) for s in ((6,), (6, 3), (6, 3), (6, 3))]
+    gradient = wrap(jax.grad(loss, argnums=(3, 4, 5, 6), has_aux=True))
+    want, distances = gradient(c, p.a, p.b, *poses(p))
+    for i in range(6):
+        got, value = gradient([w[i] for w in c], p.a[i], p.b[i], *(x[i] for x in poses(p)))
+        assert value.shape == () and value == distances[i]
+        for g, w in zip(got, want, strict=True):
+            np.testing.assert_array_equal(g, w[i])
+    axes = [x.reshape(2, 3, *x.shape[1:]) for x in (*c, p.a, p.b, *poses(p))]
+    got, value = gradient(axes[:4], *axes[4:])
+    np.testing.assert_array_equal(value, distances.reshape(2, 3))
+    for g, w in zip(got, want, strict=True):
+        np.testing.assert_array_equal(g, w.reshape(g.shape))
+
+
 def test_broadcast(engine: cl.Engine, bits64: None) -> None:
     """One pose of all rows has the sum of the gradients of the rows."""
     p = Pairs(smooth(), 9)

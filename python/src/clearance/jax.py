@@ -124,7 +124,7 @@ class _Call:
         lead, rows, real = _rows_of(args)
         order: Any = self.order
         r = self.engine.distance(self.library, *rows, quat=order, grad=True, **self.options)
-        reals = tuple(np.asarray(getattr(r, name), real).reshape(*lead, *_width(i, j)) for name, i, j in PARTS)
+        reals = tuple(np.asarray(getattr(r, name), real).reshape((*lead, *_width(i, j))) for name, i, j in PARTS)
         return (*reals, r.status.reshape(lead), r.smoothness.reshape(lead), r.gap.astype(real).reshape(lead))
 
     def backward(self, *args: Any) -> tuple[Array, ...]:
@@ -136,7 +136,7 @@ class _Call:
         if self.order == "xyzw":
             quat_a, quat_b = quat_a[:, [3, 0, 1, 2]], quat_b[:, [3, 0, 1, 2]]
         columns: dict[str, Array] = {
-            name: np.ascontiguousarray(np.asarray(saved[k], np.float64).reshape(n, *_width(i, j)))
+            name: np.ascontiguousarray(np.asarray(saved[k], np.float64).reshape((n, *_width(i, j))))
             for k, (name, i, j) in enumerate(PARTS)
         }
         columns["status"] = np.ascontiguousarray(np.asarray(saved[4]).reshape(n))
@@ -148,7 +148,7 @@ class _Call:
         answered = Answered(self.engine, query, arrays, self.order, shapes, None, columns)
         given = np.concatenate([np.asarray(c, np.float64).reshape(n, -1) for c in cotangents], axis=1)
         parts = answered.to_poses(answered.gradient(given, self.derivative))
-        return tuple(p.astype(real).reshape(*lead, p.shape[-1]) for p in parts)
+        return tuple(p.astype(real).reshape((*lead, p.shape[-1])) for p in parts)
 
 
 def _width(first: int, last: int) -> tuple[int, ...]:
