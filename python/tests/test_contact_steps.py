@@ -249,8 +249,8 @@ def test_reset_of_some_worlds() -> None:
     assert (views.position[[0, 2]] != second[[0, 2]]).any()
     views = sim.reset([2, 0], position=np.array([[[0, 0, 7.0]], [[0, 0, 8.0]]]), velocity=np.zeros((1, 3)))
     assert views.position[:, 0, 2].tolist()[::2] == [8, 7] and views.velocity[:, 0, 0].tolist()[::2] == [0, 0]
-    turned = sim.reset([0], rotation=np.array([[0, 0, 1.0, 0]]), quat="xyzw")
-    assert turned.rotation[0, 0].tolist() == [0, 0, 0, 1]
+    rotated = sim.reset([0], rotation=np.array([[0, 0, 1.0, 0]]), quat="xyzw")
+    assert rotated.rotation[0, 0].tolist() == [0, 0, 0, 1]
     for bad in ([3], [-1], np.zeros(2, bool)):
         with pytest.raises(cl.ClearanceError, match="mask"):
             sim.reset(bad)
