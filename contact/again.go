@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"clearance/batch"
+	"clearance/geom"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -170,7 +171,8 @@ func (s *Simulation) apartAlong(q *paths, n r3.Vec, depth float64) bool {
 		q.b.angle != 0 && s.gapAt(q, q.b.carry(n, 1, 0), 0) >= -depth
 }
 
-// enter sets the entry of a suspect to the witnesses of row k of the answers, which are those of a time.
+// enter sets the entry of a suspect to the witnesses of row k of the answers, which are those of a time, or to the points
+// of the end that are farthest along n.
 //
 // The target makes the linear model of the step exact at the velocities of the solve: the relative velocity of the
 // points along n, and what is missing of their gap at the end of the step over Δt. So solves repeated this way are
@@ -179,6 +181,10 @@ func (s *Simulation) enter(u *suspect, q *paths, n r3.Vec, t float64, k int) {
 	p, r := q.pair, s.askedResults
 	a0, a1 := q.a.points(vecOf(r.WitnessA().F64[3*k:]), t)
 	b0, b1 := q.b.points(vecOf(r.WitnessB().F64[3*k:]), t)
+	if dotVec(n, r3.Sub(b1, a1)) >= u.goal { // they part again: those that are behind the plane at the end
+		a0, a1 = q.a.points(s.supportOf(p.a, p.partA, p.shapeA, &q.a.to, n), 1)
+		b0, b1 = q.b.points(s.supportOf(p.b, p.partB, p.shapeB, &q.b.to, r3.Scale(-1, n)), 1)
+	}
 	at := r3.Scale(0.5, r3.Add(a0, b0)) // the same for both bodies, so that angular momentum is kept
 	switch moveA, moveB := s.scene.movable(p.a), s.scene.movable(p.b); {
 	case !moveA:
@@ -197,6 +203,13 @@ func (s *Simulation) enter(u *suspect, q *paths, n r3.Vec, t float64, k int) {
 		target = s.target(-target*s.o.TimeStep, approach, p)
 	}
 	u.state, u.entry = enters, entry{u.pair, n, at, target}
+}
+
+// supportOf is the farthest point of a part along n; of a half-space, one of its plane.
+func (s *Simulation) supportOf(body, part, shape int32, pose *geom.Pose, n r3.Vec) r3.Vec {
+	at := s.scene.Bodies.PartPose(s.scene.Body[body], int(part), *pose)
+	m := at.Matrix()
+	return at.Apply(geom.Support(s.features[shape].shape, m.MulVecT(n)))
 }
 
 // points are the places before and after the step of the point of the body that is at x at a time.

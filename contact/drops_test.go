@@ -19,7 +19,10 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-var dropCount = flag.Int("drops", 240, "bodies that TestDrops drops and throws")
+var (
+	dropCount = flag.Int("drops", 240, "bodies that TestDrops drops and throws")
+	dropSeed  = flag.Uint64("drop-seed", 7, "seed of TestDrops")
+)
 
 // mostDepth is the largest penetration after a step, relative to the least width of the thinner of two shapes. Twice
 // the inscribed radius is at most that width, so the tests ask for no less.
@@ -125,18 +128,23 @@ type dropCase struct {
 	other   bool    // a second body in place of the plate
 	dt      float64 // s
 	fastest float64 // m/s
+	bounce  float64 // restitution
+	convex  bool    // under the CCP
 }
 
 // dropResult is what became of the drops of a kind.
 type dropResult struct {
 	drops, through, stuck, worldSteps, again, inParts int
 	deepest                                           float64 // of the least width
-	where                                             string
+	where, stuckAt                                    string
 }
 
 func (r *dropResult) add(o *dropResult) {
 	r.drops, r.through, r.stuck = r.drops+o.drops, r.through+o.through, r.stuck+o.stuck
 	r.worldSteps, r.again, r.inParts = r.worldSteps+o.worldSteps, r.again+o.again, r.inParts+o.inParts
+	if r.stuckAt == "" {
+		r.stuckAt = o.stuckAt
+	}
 	if o.deepest > r.deepest {
 		r.deepest, r.where = o.deepest, o.where
 	}
@@ -184,7 +192,8 @@ func dropScene(rng *rand.Rand, k *dropKind, c *dropCase) (*contact.Scene, error)
 		x, y, z := d.X*d.X*mass/12, d.Y*d.Y*mass/12, d.Z*d.Z*mass/12
 		physics[i].Mass, physics[i].Inertia = &mass, []float64{y + z, z + x, x + y, 0, 0, 0}
 	}
-	return contact.NewScene(bodies, []int32{0, 1}, physics, batch.Physics{Density: &density, Friction: &friction})
+	return contact.NewScene(bodies, []int32{0, 1}, physics, batch.Physics{Density: &density, Friction: &friction,
+		Restitution: &c.bounce})
 }
 
 // dropState throws the body of each world at what lies, from up to 0.5 m above it.
@@ -272,10 +281,11 @@ func (d *depths) of(poses []float64, worlds int) []float64 {
 	return out
 }
 
-// inPlate is the center of body 1 in the frame of body 0.
-func inPlate(poses []float64, w int) r3.Vec {
+// inPlate is the center of the first part of body 1, a point inside it, in the frame of body 0.
+func inPlate(scene *contact.Scene, poses []float64, w int) r3.Vec {
 	at := batch.Worlds{Poses: poses}
-	return at.PoseAt(2 * w).Inverse().Apply(at.PoseAt(2*w + 1).Position)
+	center := scene.Bodies.Library().Shape(1).Center()
+	return at.PoseAt(2 * w).Inverse().Apply(at.PoseAt(2*w + 1).Apply(center))
 }
 
 // drop drops the bodies of worlds, for so many seconds, and counts those that pass through what they fall on.
@@ -288,6 +298,9 @@ func drop(t *testing.T, rng *rand.Rand, k *dropKind, c *dropCase, worlds int, se
 	solver := must(cpu.New(cpu.Options{Workers: 1}))
 	defer solver.Close()
 	o := contact.StepOptions{TimeStep: c.dt, Contacts: 96}
+	if c.convex {
+		o.Solve.Model = contact.CCP
+	}
 	if !c.free && !c.other && !c.moving {
 		o.Gravity = r3.Vec{Z: -9.81}
 	}
@@ -299,7 +312,7 @@ func drop(t *testing.T, rng *rand.Rand, k *dropKind, c *dropCase, worlds int, se
 	measure := &depths{scene: scene, solver: solver}
 	before := make([]r3.Vec, worlds)
 	for w := range worlds {
-		before[w] = inPlate(s.State().Pose, w)
+		before[w] = inPlate(scene, s.State().Pose, w)
 	}
 	through := make([]bool, worlds)
 	for step := range int(seconds / c.dt) {
@@ -316,12 +329,14 @@ func drop(t *testing.T, rng *rand.Rand, k *dropKind, c *dropCase, worlds int, se
 			case v == contact.AdvancedInParts:
 				r.inParts++
 			case !v.Advances():
-				r.stuck++
+				if r.stuck++; r.stuckAt == "" {
+					r.stuckAt = fmt.Sprintf("; not advanced: %v, %+v, world %d, step %d", v, *c, w, step)
+				}
 			}
 			if depth > r.deepest {
 				r.deepest, r.where = depth, fmt.Sprintf("%+v, world %d, step %d", *c, w, step)
 			}
-			at := inPlate(st.Pose, w)
+			at := inPlate(scene, st.Pose, w)
 			if from := before[w]; c.plate > 0 && from.Z*at.Z < 0 {
 				f := from.Z / (from.Z - at.Z)
 				x, y := from.X+f*(at.X-from.X), from.Y+f*(at.Y-from.Y)
@@ -330,9 +345,10 @@ func drop(t *testing.T, rng *rand.Rand, k *dropKind, c *dropCase, worlds int, se
 			before[w] = at
 		}
 	}
-	for _, x := range through {
+	for w, x := range through {
 		if x {
 			r.through++
+			t.Logf("%s: world %d is through: %+v", k.name, w, *c)
 		}
 	}
 	return r
@@ -370,7 +386,7 @@ func TestThinBodies(t *testing.T) {
 // beyond mostDepth. The motion between the steps is checked by the side of a plate that they are on.
 func TestDrops(t *testing.T) {
 	const worlds = 4
-	rng := rand.New(rand.NewPCG(44, 7))
+	rng := rand.New(rand.NewPCG(44, *dropSeed))
 	rows := make([]dropResult, len(dropKinds))
 	for n := 0; n < *dropCount; n += worlds {
 		i := n / worlds % len(dropKinds)
@@ -388,13 +404,19 @@ func TestDrops(t *testing.T) {
 		case 4:
 			c.plate, c.other = 0, true
 		}
+		switch rng.IntN(6) {
+		case 0:
+			c.bounce = rng.Float64()
+		case 1:
+			c.convex = true
+		}
 		rows[i].add(drop(t, rng, &dropKinds[i], &c, worlds, 40*c.dt))
 	}
 	for i := range rows {
 		r := &rows[i]
 		t.Logf("%-17s %6d drops, %d through, deepest %.3g %% of the width; of %d world-steps %d solved again, %d in "+
-			"parts, %d not advanced (%s)", dropKinds[i].name, r.drops, r.through, 100*r.deepest, r.worldSteps, r.again,
-			r.inParts, r.stuck, r.where)
+			"parts, %d not advanced (%s%s)", dropKinds[i].name, r.drops, r.through, 100*r.deepest, r.worldSteps, r.again,
+			r.inParts, r.stuck, r.where, r.stuckAt)
 		if r.through > 0 || !(r.deepest <= mostDepth) || r.stuck > r.worldSteps/100 {
 			t.Errorf("%s: %d of %d through, deepest %g of the least width: %s", dropKinds[i].name, r.through, r.drops,
 				r.deepest, r.where)

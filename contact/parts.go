@@ -4,8 +4,8 @@ package contact
 
 import "context"
 
-// mostHalvings is how often a step is halved at most: its least part is a 64th.
-const mostHalvings = 6
+// mostHalvings is how often a step is halved at most: its least part is a 1024th.
+const mostHalvings = 10
 
 // inParts steps the worlds of the block that are undecided in two halves, which may be halved in turn. A world whose
 // halves are both advanced is advanced; others keep their state, with the status of the part that failed.

@@ -116,6 +116,27 @@ def test_stack_stands_and_ball_falls() -> None:
     np.testing.assert_allclose(r.rotation[-1, 0, 0], [0, 0, np.sin(0.1), np.cos(0.1)], atol=1e-9)
 
 
+def test_thrown_needles_stay_above_the_ground() -> None:
+    lib = cl.Library()
+    half, worlds, steps = np.array([0.2, 0.01, 0.01]), 40, 60
+    sim = contact.Simulation(lib, [lib.ellipsoid(half)], dt=0.01, friction=0.4)
+    rng = np.random.default_rng(44)
+    position = np.tile([0.0, 0, 0.5], (worlds, 1, 1))
+    rotation = rng.normal(size=(worlds, 1, 4))
+    rotation /= np.linalg.norm(rotation, axis=-1, keepdims=True)
+    velocity, spin = rng.normal(scale=5, size=(2, worlds, 1, 3))
+    r = sim.run(position, rotation, velocity=velocity, spin=10 * spin, quat="wxyz", steps=steps)
+    names = np.array(contact.STEP_STATUSES)[r.status]
+    assert set(np.unique(names)) == {"advanced", "advanced_in_parts"} and r.ok.all()
+    np.testing.assert_array_equal(r.parts > 1, names == "advanced_in_parts")
+    assert r.solves.shape == r.parts.shape == (steps, worlds) and (r.solves >= 1).all() and (r.solves > 1).any()
+    # The lowest point of an ellipsoid is that of its support function.
+    w, x, y, z = np.moveaxis(r.rotation[:, :, 0], -1, 0)
+    row = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=-1)
+    lowest = r.position[:, :, 0, 2] - np.linalg.norm(row * half, axis=-1)
+    assert lowest.min() > -0.01 * 0.02
+
+
 def test_resumed_run_has_the_same_bits() -> None:
     sim, position, rotation = crates(3)
     position[1, 1, 0] += 0.02
