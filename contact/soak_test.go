@@ -133,7 +133,7 @@ func (c *soak) report(t *testing.T, n int) {
 	if c.kind == "ground" {
 		allowed = 0
 	}
-	if bad := n - c.counts[contact.Advanced]; bad > allowed {
+	if bad := n - c.counts[contact.Advanced] - c.counts[contact.AdvancedInParts]; bad > allowed {
 		t.Errorf("%s, %v: %d of %d world-steps are not advanced: %v", c.kind, c.model, bad, n, c.counts)
 	}
 	if c.fine.lost > 0 {
