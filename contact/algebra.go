@@ -74,14 +74,14 @@ func largestBlock(g *[3][3]float64) float64 {
 	return trace * math.Sqrt(math.Sqrt(math.Sqrt(a[0][0]+a[1][1]+a[2][2])))
 }
 
-// coneDistance is the distance of x from the cone {‖x_T‖ ≤ μx_N}.
+// coneDistance is the distance of x from the cone {‖x_T‖ ≤ μx_N}. The order of the cases is that of μ = 0.
 func coneDistance(x r3.Vec, mu float64) float64 {
 	t := math.Sqrt(x.X*x.X + x.Y*x.Y)
 	switch {
-	case t <= mu*x.Z:
-		return 0
 	case mu*t <= -x.Z:
 		return math.Sqrt(t*t + x.Z*x.Z)
+	case t <= mu*x.Z:
+		return 0
 	}
 	return (t - mu*x.Z) / math.Sqrt(1+mu*mu)
 }
@@ -101,11 +101,11 @@ func dualDistance(c r3.Vec, mu float64) float64 {
 // projectCone is the closest point to x of the cone {‖x_T‖ ≤ μx_N}.
 func projectCone(x r3.Vec, mu float64) r3.Vec {
 	t := math.Sqrt(x.X*x.X + x.Y*x.Y)
-	if t <= mu*x.Z {
-		return x
-	}
 	if mu*t <= -x.Z {
 		return r3.Vec{}
+	}
+	if t <= mu*x.Z {
+		return x
 	}
 	n := (mu*t + x.Z) / (1 + mu*mu)
 	k := mu * n / t

@@ -14,71 +14,103 @@ type escapeState struct {
 	bias       []float64
 	compliance [][2]float64
 	size       []twistSize
+	islands    []islandBound // by the first body of each
 }
 
 // twistSize bounds the absolute values that were added up to a velocity.
 type twistSize struct{ lin, ang float64 }
 
-// bound returns a bound of ‖v − v*‖_M, where v* is the velocity of the CCP and v that of s.lambda, which must lie
-// in K. The CCP is the dual of the projection of v_f on {Jv − c* ∈ K*}, so that ½‖v − v*‖²_M is at most the
-// duality gap γ. A feasible velocity follows from an escape velocity v_0, which has
-// m = (Jv_0)_N − μ‖(Jv_0)_T‖ > 0 at every contact: with the violations w = max(0, μ‖c_T‖ − c_N) and
-// σ = max w/m, the velocity v + σv_0 is feasible, and
+// islandBound is what the bound of an island is made from.
+type islandBound struct {
+	gap       float64 // λᵀc
+	compliant float64 // γ if all contacts have a normal compliance
+	rigid     bool    // one has none
+	jammed    bool    // the escape velocity enters a contact, so that it makes no velocity feasible
+	sigma     float64
+	push      float64 // λᵀJv_0
+	norm      float64 // ‖v_0‖²_M
+}
+
+// bound returns a bound of ‖J_i(v − v*)‖ over all contacts i, where v* is the velocity of the CCP and v that of
+// s.lambda, which must lie in K. Islands are problems of their own. The CCP is the dual of the projection of v_f on
+// {Jv − c* ∈ K*}, so that ½‖v − v*‖²_M is at most the duality gap γ, and ‖J_i(v − v*)‖² ≤ 2γ·h_i with the trace h_i of
+// J_i·M⁻¹·J_iᵀ. A feasible velocity follows from an escape velocity v_0, which has m = (Jv_0)_N − μ‖(Jv_0)_T‖ > 0 at
+// every contact: with the violations w = max(0, μ‖c_T‖ − c_N) and σ = max w/m, the velocity v + σv_0 is feasible, and
 //
 //	γ = λᵀc + σλᵀJv_0 + ½σ²‖v_0‖²_M.
 //
 // If every contact has a normal compliance, λ_N + w/R_N is feasible and γ = λᵀc + Σ λ_N·w + ½w²/R_N. Without
 // escape velocity the bodies are jammed, and the bound is +Inf. Rounding errors are added to w, m and γ.
-func (s *worldSolver) bound() float64 {
+func (s *worldSolver) bound() (most float64) {
 	if len(s.rows) == 0 {
 		return 0
 	}
-	compliant := true
-	for i := range s.rows {
-		compliant = compliant && s.rows[i].rN > 0
-	}
-	s.sizes(s.lambda)
 	e := &s.escape
-	gap := 0.0
-	if compliant {
-		for i := range s.rows {
-			r, l := &s.rows[i], s.lambda[i]
-			c, w, round := s.violation(r, l)
-			gap += dotVec(l, c) + l.Z*w + w*w/(2*r.rN) + round*r3.Norm(l)
-		}
-		return root(gap)
-	}
-	s.findEscape()
-	sigma, push := 0.0, 0.0
+	resize(&e.islands, len(s.mass))
+	clear(e.islands)
+	s.sizes(s.lambda)
+	rigid := false
 	for i := range s.rows {
-		r, l := &s.rows[i], s.lambda[i]
-		c, w, round := s.violation(r, l)
-		gap += dotVec(l, c) + round*r3.Norm(l)
-		d := r.velocity(e.v)
-		d.Z -= r.bias
-		m := d.Z - r.mu*math.Hypot(d.X, d.Y) - s.rounding(r, twistSizeOf(e.v[r.a]), twistSizeOf(e.v[r.b]), 16)
-		push += dotVec(l, d)
-		if w > 0 {
-			if !(m > 0) {
-				return math.Inf(1)
-			}
-			sigma = max(sigma, w/m)
-		}
+		of := &e.islands[s.rows[i].island]
+		of.rigid = of.rigid || !(s.rows[i].rN > 0)
+		rigid = rigid || of.rigid
 	}
-	norm := 0.0
-	for b := range s.mass {
-		if v := &e.v[b]; s.invMass[b] > 0 {
-			norm += s.mass[b]*dotVec(v.lin, v.lin) + dotVec(v.ang, s.inertia[b].mul(v.ang))
-		}
+	if rigid {
+		s.findEscape()
+		s.escapeNorms()
 	}
-	return root(gap + sigma*push + sigma*sigma*norm/2)
+	for i := range s.rows {
+		s.addToBound(&s.rows[i], s.lambda[i])
+	}
+	for i := range s.rows {
+		r := &s.rows[i]
+		of := &e.islands[r.island]
+		gap := of.compliant
+		switch {
+		case of.jammed && of.sigma > 0:
+			return math.Inf(1)
+		case of.rigid:
+			gap = of.gap + of.sigma*of.push + of.sigma*of.sigma*of.norm/2
+		}
+		most = max(most, root(gap*r.rigid))
+	}
+	return most
 }
 
-// root is √(2γ); the last factor covers the rounding of γ itself.
+// addToBound adds a contact to the terms of its island.
+func (s *worldSolver) addToBound(r *row, l r3.Vec) {
+	e, of := &s.escape, &s.escape.islands[r.island]
+	c, w, round := s.violationOf(r, l)
+	gap := dotVec(l, c) + round*r3.Norm(l)
+	of.gap += gap
+	if !of.rigid {
+		of.compliant += gap + l.Z*w + w*w/(2*r.rN)
+		return
+	}
+	d := r.moving(e.v)
+	m := d.Z - r.mu*math.Hypot(d.X, d.Y) - s.rounding(r, twistSizeOf(e.v[r.a]), twistSizeOf(e.v[r.b]), 16)
+	of.push += dotVec(l, d)
+	of.jammed = of.jammed || !(m > 0)
+	if w > 0 {
+		of.sigma = max(of.sigma, w/math.Abs(m))
+	}
+}
+
+// escapeNorms sets ‖v_0‖²_M of every island.
+func (s *worldSolver) escapeNorms() {
+	e := &s.escape
+	for b := range s.mass {
+		if v := &e.v[b]; s.invMass[b] > 0 {
+			e.islands[s.root(b)].norm += s.mass[b]*dotVec(v.lin, v.lin) + dotVec(v.ang, s.inertia[b].mul(v.ang))
+		}
+	}
+}
+
+// root is √(2γh); the last factor covers the rounding of γ itself.
 func root(gap float64) float64 { return math.Sqrt(2*max(gap, 0)) * (1 + 1e-12) }
 
-// violation returns c, the violation of c ∈ K* with the rounding error of c added, and that error.
-func (s *worldSolver) violation(r *row, l r3.Vec) (c r3.Vec, w, round float64) {
+// violationOf returns c, the violation of c ∈ K* with the rounding error of c added, and that error.
+func (s *worldSolver) violationOf(r *row, l r3.Vec) (c r3.Vec, w, round float64) {
 	c = r.slip(s.v, l)
 	size := s.escape.size
 	round = s.rounding(r, size[r.a], size[r.b], len(s.rows)+16)
@@ -141,9 +173,11 @@ func (s *worldSolver) findEscape() {
 		r.bias, r.rT, r.rN = -1, 0, 0
 		s.lambda[i] = r3.Vec{}
 	}
+	const tolerance = 1e-3
+	s.setScales(CCP, tolerance)
 	sweeps, steps := s.sweeps, s.steps
 	s.sweeps, s.steps = 0, 0
-	s.solve(&Options{Model: CCP, Tolerance: 1e-3, Relaxation: 1, Sweeps: 20, Steps: 400}, false, nil, 0)
+	s.solve(&Options{Model: CCP, Tolerance: tolerance, Relaxation: 1, Sweeps: 20, Steps: 400}, false, nil, 0)
 	s.form(e.v, s.lambda)
 	s.sweeps, s.steps = sweeps, steps
 	for i := range s.rows {

@@ -39,12 +39,10 @@ func (s *Simulation) audit(w int) {
 		size += p.Mass[k]*r3.Norm2(linear) + r3.Dot(angular, i.mul(angular))
 	}
 	contacts := int(p.Count[w])
-	largest := 1.0
 	for i := range contacts {
 		c := w*p.Contacts + i
 		q := frameRows(p.Frame[9*c:])
 		l := vecOf(s.solution.Impulse[3*c:])
-		largest = max(largest, math.Abs(l.X), math.Abs(l.Y), math.Abs(l.Z))
 		world := addScaled(addScaled(r3.Scale(l.X, q[0]), l.Y, q[1]), l.Z, q[2])
 		putVec(impulse[3*i:], world)
 		ofA, ofB := s.pointVelocity(w, p.BodyA[c], p.ArmA[3*c:]), s.pointVelocity(w, p.BodyB[c], p.ArmB[3*c:])
@@ -62,5 +60,5 @@ func (s *Simulation) audit(w int) {
 	}
 	const rounding = 1e-12 // of sums of some hundred products
 	s.state.Energy[w] = left - right
-	s.allowed[w] = float64(contacts)*s.o.Solve.Tolerance*largest + rounding*size
+	s.allowed[w] = float64(contacts)*s.solution.Complementarity[w] + rounding*size
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"clearance/contact/lanes"
+
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // groupChunk is the number of groups that a worker takes at a time.
@@ -57,7 +59,7 @@ func (g *groups) form(p *Problem, only []int32, o *Options, out *Solution) {
 	g.problem = lanes.Problem{Bodies: p.Bodies, Contacts: p.Contacts, Mass: p.Mass, Inertia: p.Inertia,
 		Velocity: p.Velocity, Count: p.Count, BodyA: p.BodyA, BodyB: p.BodyB, ArmA: p.ArmA, ArmB: p.ArmB,
 		Frame: p.Frame, Friction: p.Friction, Target: p.Target, Warm: p.Warm, Impulse: out.Impulse,
-		Solved: out.Velocity, Primal: out.Primal, Dual: out.Dual, Complementarity: out.Complementarity,
+		Solved: out.Velocity, Residual: out.Residual, Scale: out.Scale, Primal: out.Primal, Dual: out.Dual, Complementarity: out.Complementarity,
 		Sweeps: out.Sweeps}
 	// The residual of Newton's method is measured anew, and rounding must not send a solved world on. Half of the
 	// steps are left for Go.
@@ -135,11 +137,11 @@ func (s *Solution) swept(p *Problem, w int) {
 func (s *worldSolver) newtonKernel(g *groups, w int, o *Options) (done bool) {
 	impulse := g.problem.Impulse[3*w*g.problem.Contacts:]
 	for i, l := range s.best {
-		putVec(impulse[3*i:], l)
+		putVec(impulse[3*i:], r3.Scale(s.units.impulse(), l))
 	}
 	s.steps = lanes.Newton(g.variant, &g.problem, w, &g.options, &s.scratch)
 	for i := range s.lambda {
-		s.lambda[i] = vecOf(impulse[3*i:])
+		s.lambda[i] = r3.Scale(1/s.units.impulse(), vecOf(impulse[3*i:]))
 	}
 	s.intoCones()
 	_, done = s.keep(o.Model, s.v, s.lambda, o.Tolerance)

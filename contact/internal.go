@@ -49,7 +49,7 @@ func (s *worldSolver) dropInternal(model Model, tol float64, e *residuals) bool 
 			return false
 		}
 	}
-	if got := s.measure(model, n.measured, n.lambda); got.scaled() <= tol {
+	if got := s.measure(model, n.measured, n.lambda); got.ratio <= tol {
 		*e = got
 		copy(s.lambda, n.lambda)
 		copy(s.v, n.measured)

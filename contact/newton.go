@@ -113,13 +113,18 @@ func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) {
 }
 
 // leastProx is the least ρ, below which rounding outweighs the progress of an outer step: that of the factorization,
-// and u/ρ of velocities of 1 m/s, which the force of a contact that slides has.
+// and u/ρ of the speeds at a contact, which the force of a contact that slides has, against the residual it may have.
 func (s *worldSolver) leastProx(tol float64) float64 {
-	lo, hi := math.Inf(1), 0.0
+	lo, hi, rounding := math.Inf(1), 0.0, 0.0
+	for i := range s.rows {
+		if r := &s.rows[i]; r.scale > 0 {
+			rounding = max(rounding, 0x1p-53*s.speed[r.island]/(tol*r.scale))
+		}
+	}
 	for _, b := range s.newton.bodies {
 		lo, hi = min(lo, s.mass[b]), max(hi, s.mass[b])
 	}
-	return max(1e-10, min(1e-6, max(1e-7, 0x1p-53/tol), 1e-3*lo/hi))
+	return max(1e-10, min(1e-6, max(1e-7, rounding), 1e-3*lo/hi))
 }
 
 // inner solves M(v − v_f) = Jᵀλ(v) from base. used counts its steps. ended is false if the line search failed.
@@ -230,11 +235,11 @@ func coneForce(s r3.Vec, mu, rT, rN float64, h *[3][3]float64) r3.Vec {
 	t := math.Sqrt(s.X*s.X + s.Y*s.Y)
 	*h = [3][3]float64{}
 	switch {
+	case s.Z >= mu*t: // open
+		return r3.Vec{}
 	case t/rT <= -mu*s.Z/rN: // stick
 		h[0][0], h[1][1], h[2][2] = 1/rT, 1/rT, 1/rN
 		return r3.Vec{X: -s.X / rT, Y: -s.Y / rT, Z: -s.Z / rN}
-	case s.Z >= mu*t: // open
-		return r3.Vec{}
 	}
 	q := rN + mu*mu*rT
 	l := (mu*t - s.Z) / q

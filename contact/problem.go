@@ -130,17 +130,27 @@ func (s Status) String() string {
 
 // Solution is the answer of [Solve], in columns by world.
 //
+// Residual and Scale are those of the contact at which r/s is largest, both in m/s; a world is solved if r ≤
+// Tolerance·s. With h the trace of the block G_ii of the contact,
+//
+//	r = h·‖λ − Π_K(λ − (c + Γ)/h)‖,
+//
+// which is 0 at solutions alone and does not change when masses are scaled. s is the largest r of the contacts of its
+// island without impulses, λ = 0, where an island is the bodies that move and are joined by contacts; at least, it is
+// 2⁻⁴⁴/Tolerance of the largest |c*_N| + Σ(‖v_f‖ + ‖ω_f‖‖r‖) of a contact of the island, which float64 resolves.
+//
 // Primal is ε_p, the largest distance of an impulse from its cone K, in N·s. Dual is ε_d, the largest distance
 // of c + Γ from K*, in m/s. Complementarity is ε_c, the largest |⟨λ, c + Γ⟩|, in J. Γ is zero for the CCP. All
-// are recomputed from the impulses. A small residual of the NCP bounds no error: the problem may have other
+// are recomputed from the impulses; these have units, and decide nothing. A small residual of the NCP bounds no error: the problem may have other
 // solutions, far away.
 type Solution struct {
 	Impulse  []float64 // [W,C,3] λ in the frames of the contacts, N·s; zero from Count on
 	Velocity []float64 // [W,B,6] v_f + M⁻¹Jᵀλ
 
+	Residual, Scale               []float64 // [W] m/s
 	Primal, Dual, Complementarity []float64 // [W]
-	// Bound [W] is a proved bound of ‖v − v*‖_M, in m/s·√kg, where v* solves the CCP; +Inf if the proof fails.
-	// It is NaN for the NCP, and unless Options.Bound asks for it.
+	// Bound [W] is a proved bound of the error of the velocities c of all contacts, in m/s, where v* solves the CCP;
+	// +Inf if the proof fails. It is NaN for the NCP, and unless Options.Bound asks for it.
 	Bound  []float64
 	Sweeps []int32 // [W] sweeps of projected Gauss-Seidel
 	Steps  []int32 // [W] steps of Newton's method
@@ -150,7 +160,7 @@ type Solution struct {
 func (s *Solution) resize(p *Problem) {
 	resize(&s.Impulse, 3*p.Worlds*p.Contacts)
 	resize(&s.Velocity, 6*p.Worlds*p.Bodies)
-	for _, c := range []*[]float64{&s.Primal, &s.Dual, &s.Complementarity, &s.Bound} {
+	for _, c := range []*[]float64{&s.Residual, &s.Scale, &s.Primal, &s.Dual, &s.Complementarity, &s.Bound} {
 		resize(c, p.Worlds)
 	}
 	resize(&s.Sweeps, p.Worlds)
@@ -158,7 +168,10 @@ func (s *Solution) resize(p *Problem) {
 	resize(&s.Status, p.Worlds)
 }
 
-// Absolute returns ε_abs of a world, the largest of its three residuals.
-func (s *Solution) Absolute(world int) float64 {
-	return max(s.Primal[world], s.Dual[world], s.Complementarity[world])
+// Relative returns the largest residual of a contact of a world relative to its scale, which Tolerance limits.
+func (s *Solution) Relative(world int) float64 {
+	if s.Residual[world] == 0 {
+		return 0
+	}
+	return s.Residual[world] / s.Scale[world]
 }

@@ -360,8 +360,8 @@ func (s *Simulation) startKernels() {
 	if s.variant = o.Solve.SIMD; bodies == 0 {
 		s.variant = Off
 	}
-	s.kernel = lanes.Scene{Bodies: int32(bodies), TimeStep: o.TimeStep,
-		MostLength: batch.MaxLength, Tolerance: o.Solve.Tolerance, Gravity: array(o.Gravity)}
+	s.kernel = lanes.Scene{Bodies: int32(bodies), TimeStep: o.TimeStep, MostLength: batch.MaxLength,
+		Gravity: array(o.Gravity)}
 	if o.Solve.Model == CCP {
 		s.kernel.Convex = 1
 	}

@@ -15,8 +15,8 @@ import (
 // Options of [Solve]. The zero value is the documented default.
 type Options struct {
 	Model Model
-	// Tolerance limits ε_d in m/s, and ε_p and ε_c divided by max(1, |λ|) with |λ| the largest component of an
-	// impulse in N·s. Zero: 1e-6.
+	// Tolerance is the largest residual of a contact of a solved world relative to its speed scale, see
+	// [Solution].Residual. Zero: 1e-6.
 	Tolerance float64
 	// Sweeps is the largest number of sweeps of projected Gauss-Seidel before Newton's method, which takes over earlier
 	// where they are slow. Zero: 60. Negative: none.
@@ -143,16 +143,19 @@ func (s *Solver) solveGroups(ctx context.Context, workers int, p *Problem, o *Op
 // impulses in out are those of the sweeps of package lanes.
 func (s *worldSolver) solveWorld(g *groups, p *Problem, w int, o *Options, trusted, swept bool, out *Solution) {
 	s.load(p, w)
+	s.setScales(o.Model, o.Tolerance)
 	s.sweeps, s.steps = 0, 0
 	if swept {
 		s.sweeps = int(out.Sweeps[w])
 		for i := range s.lambda {
-			s.lambda[i] = vecOf(out.Impulse[3*(w*p.Contacts+i):])
+			s.lambda[i] = r3.Scale(1/s.units.impulse(), vecOf(out.Impulse[3*(w*p.Contacts+i):]))
 		}
+	} else if len(p.Warm) > 0 {
+		s.startFromRest(o.Model)
 	}
 	s.intoCones()
 	e := s.measure(o.Model, s.v, s.lambda)
-	if !(e.scaled() <= o.Tolerance) {
+	if !(e.ratio <= o.Tolerance) {
 		if trusted && p.checkWorld(w, false) != nil { // not reached, unless the simulation lets something invalid pass
 			out.invalid(p, w)
 			return
@@ -163,18 +166,21 @@ func (s *worldSolver) solveWorld(g *groups, p *Problem, w int, o *Options, trust
 		s.solve(o, swept, g, w)
 		e = s.measure(o.Model, s.v, s.lambda)
 	}
-	out.Primal[w], out.Dual[w], out.Complementarity[w] = e.primal, e.dual, e.complementarity
 	out.Sweeps[w], out.Steps[w] = int32(s.sweeps), int32(s.steps)
 	out.Status[w] = Undecided
-	if e.scaled() <= o.Tolerance {
+	if e.ratio <= o.Tolerance {
 		out.Status[w] = Solved
-		if o.DropInternal && len(s.rows) > 0 && s.dropInternal(o.Model, o.Tolerance, &e) {
-			out.Primal[w], out.Dual[w], out.Complementarity[w] = e.primal, e.dual, e.complementarity
+		if o.DropInternal && len(s.rows) > 0 {
+			s.dropInternal(o.Model, o.Tolerance, &e)
 		}
 	}
+	u := &s.units
+	out.Residual[w], out.Scale[w] = e.residual*u.speed, e.scale*u.speed
+	out.Primal[w], out.Dual[w], out.Complementarity[w] = e.primal*u.impulse(), e.dual*u.speed,
+		e.complementarity*u.energy()
 	out.Bound[w] = math.NaN()
 	if o.Bound && o.Model == CCP {
-		out.Bound[w] = s.bound()
+		out.Bound[w] = s.bound() * u.speed
 	}
 	s.store(p, w, out)
 }
@@ -183,13 +189,14 @@ func (s *worldSolver) store(p *Problem, w int, out *Solution) {
 	impulses := out.Impulse[3*w*p.Contacts : 3*(w+1)*p.Contacts]
 	clear(impulses)
 	for i, l := range s.lambda {
-		impulses[3*i], impulses[3*i+1], impulses[3*i+2] = l.X, l.Y, l.Z
+		putVec(impulses[3*i:], r3.Scale(s.units.impulse(), l))
 	}
+	speed, spin := s.units.speed, s.units.spin()
 	velocities := out.Velocity[6*w*p.Bodies : 6*(w+1)*p.Bodies]
 	for b := range p.Bodies {
 		t, v := &s.v[b], velocities[6*b:6*b+6]
-		v[0], v[1], v[2] = t.lin.X, t.lin.Y, t.lin.Z
-		v[3], v[4], v[5] = t.ang.X, t.ang.Y, t.ang.Z
+		putVec(v, r3.Scale(speed, t.lin))
+		putVec(v[3:], r3.Scale(spin, t.ang))
 	}
 }
 
@@ -198,7 +205,8 @@ func (s *Solution) invalid(p *Problem, w int) {
 	nan := math.NaN()
 	for _, column := range [][]float64{
 		s.Impulse[3*w*p.Contacts : 3*(w+1)*p.Contacts], s.Velocity[6*w*p.Bodies : 6*(w+1)*p.Bodies],
-		s.Primal[w : w+1], s.Dual[w : w+1], s.Complementarity[w : w+1], s.Bound[w : w+1],
+		s.Residual[w : w+1], s.Scale[w : w+1], s.Primal[w : w+1], s.Dual[w : w+1], s.Complementarity[w : w+1],
+		s.Bound[w : w+1],
 	} {
 		for i := range column {
 			column[i] = nan

@@ -78,6 +78,7 @@ func (s *Simulation) solve(ctx context.Context) error {
 		return err
 	}
 	s.columns.Solved, s.columns.Impulse = s.solution.Velocity, s.solution.Impulse
+	s.columns.Complementarity = s.solution.Complementarity
 	if err := s.parallel(ctx, s.passMove); err != nil {
 		return err
 	}

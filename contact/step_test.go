@@ -59,7 +59,7 @@ func run(t testing.TB, s *Simulation, steps int, after func()) {
 	err := s.Run(context.Background(), steps, nil, func(step int) bool {
 		for w, status := range s.State().Status {
 			if status != Advanced {
-				t.Fatalf("step %d: world %d: %v, residual %g, energy %g", step, w, status, s.Solution().Absolute(w),
+				t.Fatalf("step %d: world %d: %v, residual %g, energy %g", step, w, status, s.Solution().Relative(w),
 					s.State().Energy[w])
 			}
 		}

@@ -24,7 +24,12 @@ type row struct {
 	g      [3][3]float64 // block of G = JM⁻¹Jᵀ + R
 	stepN  float64       // 1/G_NN
 	stepT  float64       // 1/λ_max(G_TT)
-	height float64       // h, an upper bound of λ_max(G_ii), where setHeights was called
+	height float64       // an upper bound of λ_max(G_ii) by at most 15 %, where setHeights was called
+
+	rigid  float64 // trace of the block of JM⁻¹Jᵀ
+	trace  float64 // h of the residual: rigid and the compliances
+	scale  float64 // in m/s
+	island int
 }
 
 // worldSolver holds the problem of one world and the memory of its solvers. It is used by one goroutine.
@@ -34,6 +39,9 @@ type worldSolver struct {
 	inertia, invInertia []sym3
 	condition           []float64 // of the inertia, set by sizes
 	free, v             []twist
+	units               units
+	island              []int     // by body, see setScales
+	violation, speed    []float64 // of islands, see setScales
 	rows                []row
 	lambda              []r3.Vec
 	best                []r3.Vec // the impulses of the least residual so far
@@ -45,8 +53,11 @@ type worldSolver struct {
 	escape              escapeState
 }
 
-// load takes the problem of world w, whose input was checked.
+// load takes the problem of world w, whose input was checked, in units of its own.
 func (s *worldSolver) load(p *Problem, w int) {
+	s.units = p.unitsOf(w)
+	u := &s.units
+	length, speed, impulse, perMass := 1/u.length, 1/u.speed, 1/u.impulse(), u.mass
 	s.loadBodies(p, w)
 	n := int(p.Count[w])
 	resize(&s.rows, n)
@@ -64,28 +75,29 @@ func (s *worldSolver) load(p *Problem, w int) {
 		r.a, r.b, r.mu = body(p.BodyA[k]), body(p.BodyB[k]), p.Friction[k]
 		r.ra, r.rb, r.bias, r.rT, r.rN = r3.Vec{}, r3.Vec{}, 0, 0, 0 // prepare sets the rest
 		if r.a < p.Bodies {
-			r.ra = vecOf(p.ArmA[3*k:])
+			r.ra = r3.Scale(length, vecOf(p.ArmA[3*k:]))
 		}
 		if r.b < p.Bodies {
-			r.rb = vecOf(p.ArmB[3*k:])
+			r.rb = r3.Scale(length, vecOf(p.ArmB[3*k:]))
 		}
 		q := frameRows(p.Frame[9*k:])
 		r.t1, r.t2, r.n = q[0], q[1], q[2]
 		if len(p.Target) > 0 {
-			r.bias = -p.Target[k]
+			r.bias = -p.Target[k] * speed
 		}
 		if len(p.Compliance) > 0 {
-			r.rT, r.rN = p.Compliance[2*k], p.Compliance[2*k+1]
+			r.rT, r.rN = p.Compliance[2*k]*perMass, p.Compliance[2*k+1]*perMass
 		}
 		s.lambda[i] = r3.Vec{}
 		if len(p.Warm) > 0 {
-			s.lambda[i] = vecOf(p.Warm[3*k:])
+			s.lambda[i] = r3.Scale(impulse, vecOf(p.Warm[3*k:]))
 		}
 	}
 }
 
 func (s *worldSolver) loadBodies(p *Problem, w int) {
-	n := p.Bodies + 1
+	n, u := p.Bodies+1, &s.units
+	mass, inertia, speed, spin := 1/u.mass, 1/u.inertia(), 1/u.speed, 1/u.spin()
 	resize(&s.mass, n)
 	resize(&s.invMass, n)
 	resize(&s.inertia, n)
@@ -95,11 +107,15 @@ func (s *worldSolver) loadBodies(p *Problem, w int) {
 	resize(&s.v, n)
 	for b := range p.Bodies {
 		k := w*p.Bodies + b
-		s.free[b] = twist{vecOf(p.Velocity[6*k:]), vecOf(p.Velocity[6*k+3:])}
+		s.free[b] = twist{r3.Scale(speed, vecOf(p.Velocity[6*k:])), r3.Scale(spin, vecOf(p.Velocity[6*k+3:]))}
 		s.mass[b], s.invMass[b], s.condition[b] = 0, 0, 1
 		s.inertia[b], s.invInertia[b] = sym3{}, sym3{}
 		if m := p.Mass[k]; !math.IsInf(m, 1) {
 			i := sym3(p.Inertia[6*k : 6*k+6])
+			for j := range i {
+				i[j] *= inertia
+			}
+			m *= mass
 			s.mass[b], s.invMass[b] = m, 1/m
 			s.inertia[b], s.invInertia[b] = i, i.inverse()
 		}
@@ -197,41 +213,4 @@ func (s *worldSolver) form(v []twist, lambda []r3.Vec) {
 	for i := range s.rows {
 		s.apply(v, &s.rows[i], lambda[i])
 	}
-}
-
-// residuals hold ε_p, ε_d and ε_c, and the largest component of an impulse.
-type residuals struct{ primal, dual, complementarity, largest float64 }
-
-// measure returns the residual of λ, with v = v_f + M⁻¹Jᵀλ formed anew.
-func (s *worldSolver) measure(model Model, v []twist, lambda []r3.Vec) (e residuals) {
-	s.form(v, lambda)
-	for i := range s.rows {
-		r, l := &s.rows[i], lambda[i]
-		c := r.slip(v, l)
-		if model == NCP {
-			c.Z += r.mu * math.Sqrt(c.X*c.X+c.Y*c.Y)
-		}
-		e.primal = max(e.primal, coneDistance(l, r.mu))
-		e.dual = max(e.dual, dualDistance(c, r.mu))
-		e.complementarity = max(e.complementarity, math.Abs(dotVec(l, c)))
-		e.largest = max(e.largest, math.Abs(l.X), math.Abs(l.Y), math.Abs(l.Z))
-	}
-	return e
-}
-
-// scaled is the number that a tolerance limits: the largest of ε_d, ε_p/max(1, |λ|) and ε_c/max(1, |λ|).
-func (e *residuals) scaled() float64 {
-	f := max(1, e.largest)
-	return max(e.dual, e.primal/f, e.complementarity/f)
-}
-
-// keep measures λ and keeps it if its residual is the least so far. It reports whether it is within tol.
-func (s *worldSolver) keep(model Model, v []twist, lambda []r3.Vec, tol float64) (e float64, done bool) {
-	m := s.measure(model, v, lambda)
-	e = m.scaled()
-	if e < s.bestError {
-		s.bestError = e
-		copy(s.best, lambda)
-	}
-	return e, e <= tol
 }

@@ -198,13 +198,13 @@ func slipForce(s [3]float64, mu, rT, rN float64, convex bool, h *mat.Dense) (l [
 	t := math.Hypot(s[0], s[1])
 	var n, along, row float64 // λ_N; derivatives of λ_N by −s_N and by ‖s_T‖
 	switch {
-	case convex && t/rT <= -mu*s[2]/rN, !convex && t/rT <= -mu*s[2]/rN && s[2] < 0: // sticks
+	case convex && s[2] >= mu*t, !convex && s[2] >= 0: // open
+		return l
+	case t/rT <= -mu*s[2]/rN: // sticks
 		h.Set(0, 0, 1/rT)
 		h.Set(1, 1, 1/rT)
 		h.Set(2, 2, 1/rN)
 		return [3]float64{-s[0] / rT, -s[1] / rT, -s[2] / rN}
-	case convex && s[2] >= mu*t, !convex && s[2] >= 0: // open
-		return l
 	case convex:
 		q := rN + mu*mu*rT
 		n, along, row = (mu*t-s[2])/q, 1/q, mu/q

@@ -148,11 +148,11 @@ func dualConeDistance(c [3]float64, mu float64) float64 {
 // projectCone is the closest point of K.
 func projectCone(x [3]float64, mu float64) [3]float64 {
 	t := math.Hypot(x[0], x[1])
-	switch {
-	case t <= mu*x[2]:
-		return x
+	switch { // in this order for μ = 0
 	case mu*t <= -x[2]:
 		return [3]float64{}
+	case t <= mu*x[2]:
+		return x
 	}
 	n := (mu*t + x[2]) / (1 + mu*mu)
 	return [3]float64{mu * n * x[0] / t, mu * n * x[1] / t, n}

@@ -121,10 +121,11 @@ static void solve_alone(group *g, int h) {
 // keep_alone keeps the impulses of the bodies that have all of theirs in their cones, which solves them, and replaces
 // all others by the best ones.
 static void keep_alone(group *g, int h) {
-    vd zero = set_d(0), slack = set_d(1e-3 * g->o->tolerance);
+    vd zero = set_d(0), part = set_d(1e-3 * g->o->tolerance);
     for (int s = 0; s < g->n; s++) {
         slot *k = &g->slots[s];
         vd x = d(k->lambda[0], h), y = d(k->lambda[1], h), n = d(k->lambda[2], h);
+        vd slack = part * d(k->scale, h) * d(k->inverse_height, h); // an impulse of such a residual
         vdm in = (n >= -slack) & (sqrt_d(x * x + y * y) <= d(k->friction, h) * n + slack);
         for (int side = 0; side < 2; side++) {
             lone *of = &g->lones[side ? k->b : k->a];

@@ -19,8 +19,9 @@ typedef struct {
     uint32_t name(const lanes_options *o, const int32_t *world, const double *mass, const double *inertia,            \
                   const double *velocity, const int32_t *count, const int32_t *body_a, const int32_t *body_b,         \
                   const double *arm_a, const double *arm_b, const double *frame, const double *friction,              \
-                  const double *target, const double *warm, double *impulse, double *solved_velocity, double *primal, \
-                  double *dual, double *complementarity, int32_t *sweeps, void *scratch)
+                  const double *target, const double *warm, double *impulse, double *solved_velocity,                 \
+                  double *residual, double *scale, double *primal, double *dual, double *complementarity,             \
+                  int32_t *sweeps, void *scratch)
 
 typedef LANES_SWEEP((*lanes_sweep_function));
 LANES_SWEEP(lanes_sweep_avx2);
@@ -116,7 +117,7 @@ LANES_MANIFOLD(lanes_manifold_portable);
 // What all worlds of a simulation have in common, see Scene in bodies.go.
 typedef struct {
     int32_t bodies, contacts, convex, unused;
-    double time_step, most_length, tolerance, gravity[3];
+    double time_step, most_length, gravity[3];
 } lanes_scene;
 
 // What does not change of a body. The mass is infinite of one that does not move; the matrices are in its axes.
@@ -150,13 +151,13 @@ LANES_PREPARE(lanes_prepare_avx2);
 LANES_PREPARE(lanes_prepare_portable);
 
 // The audit of the energy and the states after the step, of the worlds of list. world_impulse [W,2,C,3] has two sides;
-// the one that sides says is not in use is written. change is -1 where a state is not finite, and -2 where a body turns
-// too fast.
+// the one that sides says is not in use is written. complementarity [W] is that of the solve. change is -1 where a state
+// is not finite, and -2 where a body turns too fast.
 #define LANES_MOVE(name)                                                                                            \
     void name(const lanes_scene *s, const lanes_fixed *fixed, const int32_t *list, int32_t n, const double *pose,   \
               const double *inertias, const double *free_velocities, const double *solved, const lanes_contacts *c, \
-              lanes_body *bodies, const uint8_t *sides, double *world_impulse, double *energy, double *allowed,     \
-              double *change)
+              const double *complementarity, lanes_body *bodies, const uint8_t *sides, double *world_impulse,       \
+              double *energy, double *allowed, double *change)
 
 typedef LANES_MOVE((*lanes_move_function));
 LANES_MOVE(lanes_move_avx2);

@@ -8,7 +8,6 @@ type Scene struct {
 	Convex               int32 // 1: the CCP, 0: the NCP
 	_                    int32
 	TimeStep, MostLength float64    // seconds; of coordinates in metres
-	Tolerance            float64    // of the solve
 	Gravity              [3]float64 // m/s²
 }
 
@@ -44,6 +43,7 @@ type Columns struct {
 	ArmA, ArmB, Frame     []float64 // [W,C,3], [W,C,3], [W,C,3,3]
 	Friction, Target      []float64 // [W,C]
 	Impulse               []float64 // [W,C,3] in the frames of the contacts
+	Complementarity       []float64 // [W] of the solve
 	Sides                 []uint8   // [W] the side of WorldImpulse that is in use
 	WorldImpulse          []float64 // [W,2,C,3] in world axes
 	Energy, Allowed       []float64 // [W] error of the energy identity, and what residuals and rounding allow

@@ -227,13 +227,11 @@ INLINE vec point_velocity(const double *solved, const int64_t *body, vec r) {
     return (vec){v.x + w.y * r.z - w.z * r.y, v.y + w.z * r.x - w.x * r.z, v.z + w.x * r.y - w.y * r.x};
 }
 
-// audit_contacts adds the terms of the contacts of a world, four at a time, and writes their impulses in world axes. It
-// returns the largest component of an impulse.
-INLINE double audit_contacts(const lanes_scene *s, const lanes_fixed *fixed, const lanes_contacts *c, int32_t world,
+// audit_contacts adds the terms of the contacts of a world, four at a time, and writes their impulses in world axes.
+INLINE void audit_contacts(const lanes_scene *s, const lanes_fixed *fixed, const lanes_contacts *c, int32_t world,
                              const double *solved, double *world_impulse, double *left, double *size) {
     int n = c->count[world];
     int64_t first = (int64_t)world * s->contacts, first_body = (int64_t)world * s->bodies;
-    vd largest = set_d(1);
     sums t = {set_d(0), set_d(0)};
     for (int i = 0; i < n; i += LANES) {
         int64_t k[LANES], a[LANES], b[LANES];
@@ -249,7 +247,6 @@ INLINE double audit_contacts(const lanes_scene *s, const lanes_fixed *fixed, con
         memcpy(&used, in, sizeof used), memcpy(&fa, fixed_a, sizeof fa), memcpy(&fb, fixed_b, sizeof fb);
         vec t1 = gather_vec(c->frame, k, 9, 0), t2 = gather_vec(c->frame, k, 9, 3), nn = gather_vec(c->frame, k, 9, 6);
         vec l = scale(used, gather_vec(c->impulse, k, 3, 0));
-        largest = max_nan(abs_d(l.x), max_nan(abs_d(l.y), max_nan(abs_d(l.z), largest)));
         vec p = add_scaled(add_scaled(scale(l.x, t1), l.y, t2), l.z, nn);
         for (int j = 0; j < LANES && i + j < n; j++) {
             double *to = world_impulse + 3 * (i + j);
@@ -268,10 +265,6 @@ INLINE double audit_contacts(const lanes_scene *s, const lanes_fixed *fixed, con
     }
     *left += t.defect[0] + t.defect[1] + (t.defect[2] + t.defect[3]);
     *size += t.size[0] + t.size[1] + (t.size[2] + t.size[3]);
-    double most = 1;
-    for (int l = 0; l < LANES; l++)
-        if (!(largest[l] <= most)) most = largest[l];
-    return most;
 }
 
 LANES_MOVE(MOVE) {
@@ -303,10 +296,9 @@ LANES_MOVE(MOVE) {
             int32_t at = world[l];
             double left = t.defect[l], size = t.size[l];
             int64_t side = 2 * (int64_t)at + (sides[at] ? 0 : 1); // the one that is not in use
-            double largest =
-                audit_contacts(s, fixed, c, at, solved, world_impulse + 3 * s->contacts * side, &left, &size);
+            audit_contacts(s, fixed, c, at, solved, world_impulse + 3 * s->contacts * side, &left, &size);
             energy[at] = left;
-            allowed[at] = (double)c->count[at] * s->tolerance * largest + ROUNDING * size;
+            allowed[at] = (double)c->count[at] * complementarity[at] + ROUNDING * size;
             change[at] = !(good >> l & 1) ? -1 : !(calm >> l & 1) ? -2 : most[l];
         }
     }

@@ -29,6 +29,7 @@ type Problem struct {
 
 	Impulse                       []float64 // [W,C,3] the answer; rows from Count on are not written
 	Solved                        []float64 // [W,B,6] velocities that follow
+	Residual, Scale               []float64 // [W] of the contact with the largest ratio of both
 	Primal, Dual, Complementarity []float64 // [W] residuals
 	Sweeps                        []int32   // [W] that were made
 }
@@ -36,7 +37,7 @@ type Problem struct {
 // Options of a call.
 type Options struct {
 	Convex     bool    // the CCP in place of the NCP
-	Tolerance  float64 // of ε_d, and of ε_p and ε_c divided by max(1, |λ|)
+	Tolerance  float64 // of the residual relative to the speed scale, see contact.Solution
 	Steps      int     // at most, of Newton's method
 	Sweeps     int     // at most; a residual follows each fifth and the last
 	Relaxation float64 // ω, in (0, 2)

@@ -11,10 +11,10 @@ static uint32_t call_sweep(lanes_sweep_function sweep, const lanes_options *o, c
                            const double *mass, const double *inertia, const double *velocity, const int32_t *count,
                            const int32_t *body_a, const int32_t *body_b, const double *arm_a, const double *arm_b,
                            const double *frame, const double *friction, const double *target, const double *warm,
-                           double *impulse, double *solved_velocity, double *primal, double *dual,
-                           double *complementarity, int32_t *sweeps, void *scratch) {
+                           double *impulse, double *solved_velocity, double *residual, double *scale, double *primal,
+                           double *dual, double *complementarity, int32_t *sweeps, void *scratch) {
     return sweep(o, world, mass, inertia, velocity, count, body_a, body_b, arm_a, arm_b, frame, friction, target, warm,
-                 impulse, solved_velocity, primal, dual, complementarity, sweeps, scratch);
+                 impulse, solved_velocity, residual, scale, primal, dual, complementarity, sweeps, scratch);
 }
 
 static int32_t call_newton(lanes_newton_function newton, const lanes_options *o, int32_t count, const double *mass,
@@ -105,7 +105,8 @@ func Sweep(variant string, p *Problem, worlds []int32, o *Options, s *Scratch) (
 	return uint32(C.call_sweep(find(variant).sweep, &s.options, (*C.int32_t)(&worlds[0]), reals(p.Mass),
 		reals(p.Inertia), reals(p.Velocity), (*C.int32_t)(&p.Count[0]), (*C.int32_t)(&p.BodyA[0]),
 		(*C.int32_t)(&p.BodyB[0]), reals(p.ArmA), reals(p.ArmB), reals(p.Frame), reals(p.Friction), reals(p.Target),
-		reals(p.Warm), reals(p.Impulse), reals(p.Solved), reals(p.Primal), reals(p.Dual), reals(p.Complementarity),
+		reals(p.Warm), reals(p.Impulse), reals(p.Solved), reals(p.Residual), reals(p.Scale), reals(p.Primal),
+		reals(p.Dual), reals(p.Complementarity),
 		(*C.int32_t)(&p.Sweeps[0]), s.aligned))
 }
 

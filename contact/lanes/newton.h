@@ -3,6 +3,7 @@
 // rows of 8 numbers, 6 of them in use, so that row operations are those of vectors.
 
 #include "api.h"
+#include "units.h"
 #include "vectors.h"
 
 typedef double eight[8] __attribute__((aligned(32)));
@@ -11,6 +12,7 @@ typedef double four[4] __attribute__((aligned(32)));
 typedef struct {
     double mass, inverse_mass, inertia[6], inverse_inertia[6];
     eight free, base, gradient, force, step; // base = v_free + M⁻¹Jᵀλᵏ
+    double violation, speed;                 // of its island, see set_scales
 } moving;
 
 typedef struct {
@@ -21,6 +23,7 @@ typedef struct {
     four slip;          // c of base
     four outer, lambda, best;
     double friction, height, prox, shift;
+    double trace, speed, scale; // h of the residual, the speeds at the contact, and the speed scale of its island
     double h[3][3]; // -dλ/ds
 } row;
 
@@ -33,7 +36,9 @@ typedef struct {
     eight (*matrix)[6];
     int32_t *slot;               // [bodies, bodies] the place of each block
     int32_t *first, *later;      // the blocks of row k right of the diagonal are later[first[k]] to later[first[k + 1]]
-    double energy, square, best; // energy of the convex problem, that of free velocities, least residual
+    double energy, square, best; // energy of the convex problem, that of free velocities, least relative residual
+    double rounding;             // of the speeds at contacts, relative to the residual they may have
+    units units;
     int32_t steps;
 } world;
 
@@ -87,25 +92,30 @@ static double largest_block(double g[3][3]) {
     return trace * __builtin_sqrt(__builtin_sqrt(__builtin_sqrt(x[0][0] + x[1][1] + x[2][2])));
 }
 
+INLINE double norm(const double x[3]) { return __builtin_sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+
 // side sets J of one body of a contact, or adds the velocity of one that does not move to fixed.
-static int32_t side(row *r, int32_t index, int32_t moves, const double *arm, const double *frame,
+static int32_t side(row *r, const units *u, int32_t index, int32_t moves, const double *arm, const double *frame,
                     const double *velocity, double sign) {
     eight *j = sign < 0 ? r->ja : r->jb;
     four *t = sign < 0 ? r->ta : r->tb;
     memset(j, 0, 3 * sizeof *j);
     memset(t, 0, 6 * sizeof *t);
     if (index < 0) return -1;
+    double l = 1 / u->length, a[3] = {arm[0] * l, arm[1] * l, arm[2] * l}, v[6];
+    for (int k = 0; k < 6; k++) v[k] = velocity[6 * (int64_t)index + k] * (1 / (k < 3 ? u->speed : u->spin));
+    r->speed += norm(v) + norm(v + 3) * norm(a);
     for (int i = 0; i < 3; i++) {
         const double *d = frame + 3 * i;
         double x[6] = {d[0],
                        d[1],
                        d[2],
-                       arm[1] * d[2] - arm[2] * d[1],
-                       arm[2] * d[0] - arm[0] * d[2],
-                       arm[0] * d[1] - arm[1] * d[0]};
+                       a[1] * d[2] - a[2] * d[1],
+                       a[2] * d[0] - a[0] * d[2],
+                       a[0] * d[1] - a[1] * d[0]};
         for (int k = 0; k < 6; k++) {
             j[i][k] = t[k][i] = sign * x[k];
-            if (moves < 0) r->fixed[i] += sign * x[k] * velocity[6 * index + k];
+            if (moves < 0) r->fixed[i] += sign * x[k] * v[k];
         }
     }
     return moves;
@@ -127,6 +137,7 @@ static void heights(world *w) {
             }
         }
         r->height = largest_block(g);
+        r->trace = g[0][0] + g[1][1] + g[2][2];
     }
 }
 
@@ -141,17 +152,77 @@ INLINE vd relative(const row *r, vd c, const eight *v) {
     return c;
 }
 
+static double larger(double x, double y) { return x > y || x != x ? x : y; }
+
+// dual_distance is the distance of c from the dual cone {c_N ≥ μ‖c_T‖}.
+static double dual_distance(const double c[3], double mu) {
+    double slip = __builtin_sqrt(c[0] * c[0] + c[1] * c[1]);
+    if (c[2] >= mu * slip) return 0;
+    return slip <= -mu * c[2] ? norm(c) : (mu * slip - c[2]) / __builtin_sqrt(1 + mu * mu);
+}
+
+// natural is the residual h·‖λ − Π_K(λ − (c + Γ)/h)‖ of contact.row.residual; c includes Γ.
+static double natural(const double l[3], const double c[3], double mu, double h) {
+    double x[3] = {l[0] - c[0] / h, l[1] - c[1] / h, l[2] - c[2] / h};
+    double t = __builtin_sqrt(x[0] * x[0] + x[1] * x[1]);
+    if (mu * t <= -x[2]) return h * norm(l);
+    if (t <= mu * x[2]) return norm(c);
+    double n = (mu * t + x[2]) / (1 + mu * mu), k = mu * n / t;
+    return h * norm((double[3]){l[0] - x[0] * k, l[1] - x[1] * k, l[2] - n});
+}
+
+// join sets violation and speed of both bodies of a contact to the larger ones, and reports whether that changes any.
+INLINE int join(world *w, const row *r) {
+    if (r->a < 0 || r->b < 0) return 0;
+    moving *a = &w->body[r->a], *b = &w->body[r->b];
+    if (a->violation == b->violation && a->speed == b->speed) return 0;
+    a->violation = b->violation = larger(a->violation, b->violation);
+    a->speed = b->speed = larger(a->speed, b->speed);
+    return 1;
+}
+
+// set_scales sets the speed scales of the contacts, see contact.worldSolver.setScales. Islands are found by passes to
+// and fro over the contacts until no number changes.
+static void set_scales(world *w) {
+    for (int b = 0; b < w->bodies; b++) memcpy(w->trial[b], w->body[b].free, sizeof(eight));
+    for (int i = 0; i < w->n; i++) {
+        row *r = &w->rows[i];
+        four c;
+        put(c, relative(r, at(r->fixed), w->trial));
+        if (!w->o->convex) c[2] += r->friction * __builtin_sqrt(c[0] * c[0] + c[1] * c[1]);
+        double violation = dual_distance(c, r->friction);
+        for (int s = 0; s < 2; s++) {
+            int32_t b = s ? r->b : r->a;
+            if (b < 0) continue;
+            w->body[b].violation = larger(w->body[b].violation, violation);
+            w->body[b].speed = larger(w->body[b].speed, r->speed);
+        }
+    }
+    for (int changed = 1; changed;) {
+        changed = 0;
+        for (int i = 0; i < w->n; i++) changed |= join(w, &w->rows[i]);
+        for (int i = w->n; changed && i-- > 0;) join(w, &w->rows[i]);
+    }
+    double tolerance = w->o->tolerance;
+    for (int i = 0; i < w->n; i++) {
+        row *r = &w->rows[i];
+        const moving *m = &w->body[r->b >= 0 ? r->b : r->a];
+        r->scale = larger(m->violation, RESOLVED / tolerance * m->speed);
+        if (r->scale > 0) w->rounding = larger(0x1p-53 * m->speed / (tolerance * r->scale), w->rounding);
+    }
+}
+
 // cone_force minimizes ½r‖λ‖² + sᵀλ over K and sets h = -dλ/ds.
 static void cone_force(const double s[3], double mu, double r, double l[3], double h[3][3]) {
     double t = __builtin_sqrt(s[0] * s[0] + s[1] * s[1]);
     memset(h, 0, 9 * sizeof(double));
+    if (s[2] >= mu * t) { // open
+        l[0] = l[1] = l[2] = 0;
+        return;
+    }
     if (t <= -mu * s[2]) { // stick
         h[0][0] = h[1][1] = h[2][2] = 1 / r;
         for (int i = 0; i < 3; i++) l[i] = -s[i] / r;
-        return;
-    }
-    if (s[2] >= mu * t) { // open
-        l[0] = l[1] = l[2] = 0;
         return;
     }
     double q = r + mu * mu * r, n = (mu * t - s[2]) / q, dx = 0, dy = 0;
@@ -237,8 +308,6 @@ static double gradient_norm(world *w) {
     return __builtin_sqrt(sum);
 }
 
-static double larger(double x, double y) { return x > y || x != x ? x : y; }
-
 // keep measures the impulses, λ or λᵏ, and keeps them if their residual is the least so far. It returns the residual.
 // force must be set, for λᵏ to Jᵀλᵏ. It leaves the velocities in trial.
 static double keep(world *w, int outer) {
@@ -249,23 +318,15 @@ static double keep(world *w, int outer) {
         const double *from = outer ? m->free : m->base;
         for (int i = 0; i < 8; i++) w->trial[b][i] = from[i] + x[i];
     }
-    double dual = 0, primal = 0, complementarity = 0, most = 1;
+    double e = 0;
     for (int i = 0; i < w->n; i++) {
         row *r = &w->rows[i];
-        const double *l = outer ? r->outer : r->lambda;
         four c;
         put(c, relative(r, at(r->fixed), w->trial));
-        double mu = r->friction, slip = __builtin_sqrt(c[0] * c[0] + c[1] * c[1]),
-               force = __builtin_sqrt(l[0] * l[0] + l[1] * l[1]), steep = __builtin_sqrt(1 + mu * mu);
-        if (!w->o->convex) c[2] += mu * slip;
-        double e = slip <= -mu * c[2] ? __builtin_sqrt(slip * slip + c[2] * c[2]) : (mu * slip - c[2]) / steep;
-        if (!(c[2] >= mu * slip)) dual = larger(e, dual);
-        e = mu * force <= -l[2] ? __builtin_sqrt(force * force + l[2] * l[2]) : (force - mu * l[2]) / steep;
-        if (!(force <= mu * l[2])) primal = larger(e, primal);
-        complementarity = larger(__builtin_fabs(l[0] * c[0] + l[1] * c[1] + l[2] * c[2]), complementarity);
-        for (int k = 0; k < 3; k++) most = larger(__builtin_fabs(l[k]), most);
+        if (!w->o->convex) c[2] += r->friction * __builtin_sqrt(c[0] * c[0] + c[1] * c[1]);
+        double of = natural(outer ? r->outer : r->lambda, c, r->friction, r->trace);
+        e = larger(of == 0 ? 0 : of / r->scale, e);
     }
-    double e = larger(dual, larger(primal / most, complementarity / most));
     if (e < w->best) {
         w->best = e;
         for (int i = 0; i < w->n; i++)
@@ -346,7 +407,7 @@ static void newton(world *w) {
         if (m < lo) lo = m;
         if (m > hi) hi = m;
     }
-    double least = 0x1p-53 / w->o->tolerance;
+    double least = w->rounding;
     if (!(least > 1e-7)) least = 1e-7;
     if (!(least < 1e-6)) least = 1e-6;
     if (1e-3 * lo / hi < least) least = 1e-3 * lo / hi;
@@ -422,6 +483,7 @@ LANES_NEWTON(NEWTON) {
     int64_t most = most_moving(o->bodies, n);
     char *memory = scratch;
     world w = {.o = o, .n = n, .best = __builtin_inf()};
+    w.units = units_of(o->bodies, n, mass, inertia, velocity, target);
     int32_t *index = take(&memory, o->bodies, sizeof(int32_t));
     int32_t *place = take(&memory, most, sizeof(int32_t));
     int32_t *degree = take(&memory, most, sizeof(int32_t));
@@ -435,15 +497,16 @@ LANES_NEWTON(NEWTON) {
     w.later = take(&memory, most * most / 2, sizeof(int32_t));
     w.slot = take(&memory, most * most, sizeof(int32_t));
     w.matrix = take(&memory, most * most, sizeof *w.matrix);
+    const units *u = &w.units;
     number(&w, index, graph, place, degree, mass, body_a, body_b);
     for (int b = 0; b < o->bodies; b++) {
         if (index[b] < 0) continue;
         moving *m = &w.body[index[b]];
         memset(m, 0, sizeof *m);
-        m->mass = mass[b], m->inverse_mass = 1 / mass[b];
-        memcpy(m->inertia, inertia + 6 * b, sizeof m->inertia);
+        m->mass = mass[b] * (1 / u->mass), m->inverse_mass = 1 / m->mass;
+        for (int i = 0; i < 6; i++) m->inertia[i] = inertia[6 * b + i] * (1 / u->inertia);
         invert(m->inverse_inertia, m->inertia);
-        memcpy(m->free, velocity + 6 * b, 6 * sizeof(double));
+        for (int i = 0; i < 6; i++) m->free[i] = velocity[6 * b + i] * (1 / (i < 3 ? u->speed : u->spin));
         double x[3];
         multiply(x, m->inertia, m->free + 3);
         for (int i = 0; i < 3; i++) w.square += m->mass * m->free[i] * m->free[i] + x[i] * m->free[3 + i];
@@ -451,17 +514,19 @@ LANES_NEWTON(NEWTON) {
     for (int i = 0; i < n; i++) {
         row *r = &w.rows[i];
         memset(r->fixed, 0, sizeof r->fixed);
-        r->fixed[2] = target ? -target[i] : 0;
+        r->fixed[2] = target ? -target[i] * (1 / u->speed) : 0;
+        r->speed = __builtin_fabs(r->fixed[2]);
         r->friction = friction[i];
         int a = body_a[i], b = body_b[i];
-        r->a = side(r, a, a < 0 ? -1 : index[a], arm_a + 3 * i, frame + 9 * i, velocity, -1);
-        r->b = side(r, b, b < 0 ? -1 : index[b], arm_b + 3 * i, frame + 9 * i, velocity, 1);
-        for (int k = 0; k < 3; k++) r->outer[k] = r->best[k] = impulse[3 * i + k];
+        r->a = side(r, u, a, a < 0 ? -1 : index[a], arm_a + 3 * i, frame + 9 * i, velocity, -1);
+        r->b = side(r, u, b, b < 0 ? -1 : index[b], arm_b + 3 * i, frame + 9 * i, velocity, 1);
+        for (int k = 0; k < 3; k++) r->outer[k] = r->best[k] = impulse[3 * i + k] * (1 / u->impulse);
         r->outer[3] = r->best[3] = r->lambda[3] = 0;
     }
     heights(&w);
+    set_scales(&w);
     newton(&w);
     for (int i = 0; i < n; i++)
-        for (int k = 0; k < 3; k++) impulse[3 * i + k] = w.rows[i].best[k];
+        for (int k = 0; k < 3; k++) impulse[3 * i + k] = w.rows[i].best[k] * u->impulse;
     return w.steps;
 }

@@ -13,15 +13,15 @@ static int32_t call_prepare(lanes_prepare_function prepare, const lanes_scene *s
 }
 
 static void call_move(lanes_move_function move, const lanes_scene *scene, const lanes_fixed *fixed,
-                      const int32_t *list, int32_t n, const double *pose, const double *inertias, const double *free_velocities,
-                      const double *solved, const int32_t *count,
-                      const int32_t *body_a, const int32_t *body_b, const double *arm_a, const double *arm_b,
-                      const double *frame, const double *friction, const double *target, const double *impulse,
-                      lanes_body *bodies, const uint8_t *sides, double *world_impulse, double *energy, double *allowed,
-                      double *change) {
+                      const int32_t *list, int32_t n, const double *pose, const double *inertias,
+                      const double *free_velocities, const double *solved, const int32_t *count, const int32_t *body_a,
+                      const int32_t *body_b, const double *arm_a, const double *arm_b, const double *frame,
+                      const double *friction, const double *target, const double *impulse,
+                      const double *complementarity, lanes_body *bodies, const uint8_t *sides, double *world_impulse,
+                      double *energy, double *allowed, double *change) {
     lanes_contacts contacts = {count, body_a, body_b, arm_a, arm_b, frame, friction, target, impulse};
-    move(scene, fixed, list, n, pose, inertias, free_velocities, solved, &contacts, bodies, sides,
-         world_impulse, energy, allowed, change);
+    move(scene, fixed, list, n, pose, inertias, free_velocities, solved, &contacts, complementarity, bodies,
+         sides, world_impulse, energy, allowed, change);
 }
 
 static void call_assemble(lanes_assemble_function assemble, const lanes_rules *rules, const lanes_pair *pairs,
@@ -63,8 +63,8 @@ func Move(variant string, s *Scene, c *Columns, list []int32) {
 		(*C.lanes_fixed)(unsafe.Pointer(&c.Fixed[0])), ints(list), C.int32_t(len(list)), reals(c.Pose),
 		reals(c.Inertia), reals(c.Free), reals(c.Solved), ints(c.Count), ints(c.BodyA),
 		ints(c.BodyB), reals(c.ArmA), reals(c.ArmB), reals(c.Frame), reals(c.Friction), reals(c.Target),
-		reals(c.Impulse), (*C.lanes_body)(c.State), (*C.uint8_t)(&c.Sides[0]), reals(c.WorldImpulse),
-		reals(c.Energy), reals(c.Allowed), reals(c.Change))
+		reals(c.Impulse), reals(c.Complementarity), (*C.lanes_body)(c.State), (*C.uint8_t)(&c.Sides[0]),
+		reals(c.WorldImpulse), reals(c.Energy), reals(c.Allowed), reals(c.Change))
 }
 
 // Assemble makes the contacts of the worlds in list from the points of their rows. It allocates nothing.

@@ -11,6 +11,7 @@
 // impulses alone and then rounded. So the error of a block is relative to the changes within it, not to the velocities.
 
 #include "api.h"
+#include "units.h"
 #include "vectors.h"
 
 #define W 8          // worlds
@@ -28,6 +29,7 @@ typedef struct {
     wide v_free[6], v[6];  // linear, angular; v = v_free + M⁻¹Jᵀλ
     wide mass, inertia[6]; // 0 where it does not move
     wide inverse_mass, inverse_inertia[6];
+    wide violation, scale; // of its island, see set_scales
     slim dv[6], inverse_mass32, inverse_inertia32[6];
     int moves; // in any lane
 } body;
@@ -39,6 +41,8 @@ typedef struct {
     wide arm_a[3], arm_b[3];
     wide bias, friction;
     wide lambda[3], best[3];
+    wide height, inverse_height; // h of the residual: the trace of the block of G, and 1/h
+    wide violation, scale;       // of the island: the largest residual without impulses, and the speed scale
     slim axis32[3][3], arm_a32[3], arm_b32[3], friction32;
     slim c[3], lambda32[3];
     slim step_n, step_t; // equal under the CCP
@@ -59,22 +63,18 @@ typedef struct {
 } entry;
 
 typedef struct {
-    vd primal, dual, complementarity, largest; // the largest component of an impulse, at least 1
-} residual;
-
-typedef struct {
     const lanes_options *o;
+    units units[W]; // of each world
     body *bodies;
     lone *lones; // see alone.h
     slot *slots;
     entry *entries;    // [W, contacts]
     int32_t n;         // slots
-    double best[W];    // least residual of each world
+    double best[W];    // least residual of each world, relative to its scale
     double past[2][W]; // those one and two blocks ago
     int32_t made[W];   // sweeps
     int closed[W];     // whether a world is swept no more
-    int fresh[HALVES]; // whether v and e are those of the best impulses of all worlds
-    residual e[HALVES];
+    int fresh[HALVES]; // whether v is that of the best impulses of all worlds
 } group;
 
 INLINE vf f(const slim p) { return *(const vf *)p; }
@@ -102,13 +102,17 @@ static void load_bodies(group *g, const int32_t *world, const double *mass, cons
         body *to = &g->bodies[b];
         for (int l = 0; l < g->o->worlds; l++) {
             int64_t k = (int64_t)world[l] * n + b;
-            for (int i = 0; i < 6; i++) to->v_free[i][l] = velocity[6 * k + i];
-            double m = mass[k];
+            const units *u = &g->units[l];
+            double speed = 1 / u->speed, spin = 1 / u->spin, moment = 1 / u->inertia, s[6];
+            for (int i = 0; i < 3; i++) {
+                to->v_free[i][l] = velocity[6 * k + i] * speed;
+                to->v_free[3 + i][l] = velocity[6 * k + 3 + i] * spin;
+            }
+            double m = mass[k] * (1 / u->mass);
             if (m - m != 0) continue; // infinite
             to->moves = 1;
             to->mass[l] = m, to->inverse_mass[l] = 1 / m;
-            const double *s = inertia + 6 * k;
-            for (int i = 0; i < 6; i++) to->inertia[i][l] = s[i];
+            for (int i = 0; i < 6; i++) to->inertia[i][l] = s[i] = inertia[6 * k + i] * moment;
             double xx = s[1] * s[2] - s[5] * s[5], xy = s[4] * s[5] - s[3] * s[2], xz = s[3] * s[5] - s[1] * s[4];
             double r = 1 / (s[0] * xx + s[3] * xy + s[4] * xz);
             to->inverse_inertia[0][l] = xx * r;
@@ -140,17 +144,18 @@ static void list(group *g, const int32_t *world, const int32_t *count, const int
     }
 }
 
-static void load_contact(slot *s, int l, int64_t k, const double *arm_a, const double *arm_b, const double *frame,
+static void load_contact(slot *s, const units *u, int l, int64_t k, const double *arm_a, const double *arm_b, const double *frame,
                          const double *friction, const double *target, const double *warm, int world_is_a,
                          int world_is_b) {
+    double length = 1 / u->length, impulse = 1 / u->impulse;
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) s->axis[i][j][l] = frame[9 * k + 3 * i + j];
-        s->arm_a[i][l] = world_is_a ? 0 : arm_a[3 * k + i];
-        s->arm_b[i][l] = world_is_b ? 0 : arm_b[3 * k + i];
-        s->lambda[i][l] = warm ? warm[3 * k + i] : 0;
+        s->arm_a[i][l] = world_is_a ? 0 : arm_a[3 * k + i] * length;
+        s->arm_b[i][l] = world_is_b ? 0 : arm_b[3 * k + i] * length;
+        s->lambda[i][l] = warm ? warm[3 * k + i] * impulse : 0;
     }
     s->friction[l] = friction[k];
-    s->bias[l] = target ? -target[k] : 0;
+    s->bias[l] = target ? -target[k] * (1 / u->speed) : 0;
 }
 
 static void load_contacts(group *g, const int32_t *world, const int32_t *count, const int32_t *body_a,
@@ -180,8 +185,8 @@ static void load_contacts(group *g, const int32_t *world, const int32_t *count, 
             if (e->key != least) continue;
             at[l]++;
             s->source[l] = e->contact;
-            load_contact(s, l, (int64_t)world[l] * contacts + e->contact, arm_a, arm_b, frame, friction, target, warm,
-                         s->a == bodies, s->b == bodies);
+            load_contact(s, &g->units[l], l, (int64_t)world[l] * contacts + e->contact, arm_a, arm_b, frame, friction,
+                         target, warm, s->a == bodies, s->b == bodies);
         }
         for (int h = 0; h < HALVES; h++) {
             int o = LANES_OF_D * h;
@@ -292,11 +297,6 @@ static void into_cones(group *g, int h) {
     }
 }
 
-// scaled is the number that the tolerance limits: the largest of ε_d, ε_p/max(1, |λ|) and ε_c/max(1, |λ|).
-INLINE vd scaled(const residual *e) {
-    return max_nan(e->dual, max_nan(e->primal / e->largest, e->complementarity / e->largest));
-}
-
 // relative sets c to Jv − c* of a slot.
 INLINE void relative(const group *g, const slot *k, int h, vd c[3]) {
     const body *a = &g->bodies[k->a], *b = &g->bodies[k->b];
@@ -313,27 +313,162 @@ INLINE void relative(const group *g, const slot *k, int h, vd c[3]) {
     c[2] += d(k->bias, h);
 }
 
-// measure forms v and c of the impulses and returns their residuals.
-static residual measure(group *g, int h) {
+// present is where a world has the contact of a slot.
+INLINE vdm present(const slot *k, int h) {
+    vd n[3] = {d(k->axis[2][0], h), d(k->axis[2][1], h), d(k->axis[2][2], h)};
+    return DOT(n, n) > 0;
+}
+
+// dual_distance is the distance of c from the dual cone {c_N ≥ μ‖c_T‖}, given slip = ‖c_T‖.
+INLINE vd dual_distance(const vd c[3], vd slip, vd mu) {
+    vd e = choose_d(slip <= -mu * c[2], sqrt_d(slip * slip + c[2] * c[2]), (mu * slip - c[2]) / sqrt_d(1 + mu * mu));
+    return choose_d(c[2] >= mu * slip, set_d(0), e);
+}
+
+// natural is the residual h·‖λ − Π_K(λ − (c + Γ)/h)‖ of contact.row.residual; c includes Γ.
+INLINE vd natural(const slot *k, int h, const vd l[3], const vd c[3]) {
+    vd mu = d(k->friction, h), inverse = d(k->inverse_height, h), x[3], y[3];
+    for (int i = 0; i < 3; i++) x[i] = l[i] - c[i] * inverse;
+    vd t = sqrt_d(x[0] * x[0] + x[1] * x[1]);
+    vd n = (mu * t + x[2]) / (1 + mu * mu), shrink = mu * n / t;
+    y[0] = l[0] - x[0] * shrink, y[1] = l[1] - x[1] * shrink, y[2] = l[2] - n;
+    vdm in = t <= mu * x[2], out = mu * t <= -x[2];
+    for (int i = 0; i < 3; i++) y[i] = choose_d(out, l[i], choose_d(in, c[i], y[i]));
+    vd length = sqrt_d(DOT(y, y));
+    return choose_d(in & ~out, length, d(k->height, h) * length);
+}
+
+// ratio_of is the residual r relative to the scale.
+INLINE vd ratio_of(const slot *k, int h, vd r) { return choose_d(r == 0, r, r / d(k->scale, h)); }
+
+// measure forms v and c of the impulses and returns the largest residual relative to its scale.
+static vd measure(group *g, int h) {
     form(g, h);
-    vd zero = set_d(0), one = set_d(1), dual = zero, primal = zero, complementarity = zero, most = one;
+    vd most = set_d(0);
     for (int s = 0; s < g->n; s++) {
         slot *k = &g->slots[s];
-        vd c[3], l[3], mu = d(k->friction, h);
+        vd c[3], l[3];
         for (int i = 0; i < 3; i++) l[i] = d(k->lambda[i], h);
         relative(g, k, h, c);
         for (int i = 0; i < 3; i++) narrow(k->c[i] + LANES_OF_D * h, c[i]);
+        if (!g->o->convex) c[2] += d(k->friction, h) * sqrt_d(c[0] * c[0] + c[1] * c[1]);
+        most = max_nan(ratio_of(k, h, natural(k, h, l, c)), most);
+    }
+    return most;
+}
+
+// The residuals of impulses: those of contact.residuals.
+typedef struct {
+    vd primal, dual, complementarity, residual, scale, ratio;
+} residuals;
+
+// residuals_of finds those of the impulses whose velocities are v.
+static residuals residuals_of(const group *g, int h) {
+    vd zero = set_d(0);
+    residuals e = {zero, zero, zero, zero, zero, set_d(-1)};
+    for (int s = 0; s < g->n; s++) {
+        const slot *k = &g->slots[s];
+        vd c[3], l[3], mu = d(k->friction, h);
+        for (int i = 0; i < 3; i++) l[i] = d(k->lambda[i], h);
+        relative(g, k, h, c);
         vd slip = sqrt_d(c[0] * c[0] + c[1] * c[1]), force = sqrt_d(l[0] * l[0] + l[1] * l[1]);
         if (!g->o->convex) c[2] += mu * slip;
-        vd steep = 1 / sqrt_d(1 + mu * mu);
-        vd e = choose_d(slip <= -mu * c[2], sqrt_d(slip * slip + c[2] * c[2]), (mu * slip - c[2]) * steep);
-        dual = max_nan(dual, choose_d(c[2] >= mu * slip, zero, e));
-        e = choose_d(mu * force <= -l[2], sqrt_d(force * force + l[2] * l[2]), (force - mu * l[2]) * steep);
-        primal = max_nan(primal, choose_d(force <= mu * l[2], zero, e));
-        complementarity = max_nan(complementarity, abs_d(DOT(l, c)));
-        for (int i = 0; i < 3; i++) most = max_nan(most, abs_d(l[i]));
+        e.dual = max_nan(dual_distance(c, slip, mu), e.dual);
+        vd out = (force - mu * l[2]) / sqrt_d(1 + mu * mu);
+        out = choose_d(force <= mu * l[2], zero, out);
+        e.primal = max_nan(choose_d(mu * force <= -l[2], sqrt_d(force * force + l[2] * l[2]), out), e.primal);
+        e.complementarity = max_nan(abs_d(DOT(l, c)), e.complementarity);
+        vd r = natural(k, h, l, c), ratio = ratio_of(k, h, r);
+        vdm larger = ((ratio > e.ratio) | (ratio != ratio)) & present(k, h);
+        e.residual = choose_d(larger, r, e.residual), e.scale = choose_d(larger, d(k->scale, h), e.scale);
+        e.ratio = choose_d(larger, ratio, e.ratio);
     }
-    return (residual){primal, dual, complementarity, most};
+    return e;
+}
+
+INLINE vd length_of(const wide x[3], int h) {
+    vd y[3] = {d(x[0], h), d(x[1], h), d(x[2], h)};
+    return sqrt_d(DOT(y, y));
+}
+
+// set_traces sets h of the slots: a body of mass m and inertia I adds 3/m + ‖r‖²·tr I⁻¹ − rᵀI⁻¹r.
+static void set_traces(group *g, int h) {
+    for (int s = 0; s < g->n; s++) {
+        slot *k = &g->slots[s];
+        vd trace = set_d(0);
+        for (int side = 0; side < 2; side++) {
+            const body *b = &g->bodies[side ? k->b : k->a];
+            if (!b->moves) continue;
+            vd r[3], inverse[6];
+            for (int i = 0; i < 3; i++) r[i] = d(side ? k->arm_b[i] : k->arm_a[i], h);
+            for (int i = 0; i < 6; i++) inverse[i] = d(b->inverse_inertia[i], h);
+            SYMMETRIC(vd, q, inverse, r);
+            trace += 3 * d(b->inverse_mass, h) + DOT(r, r) * (inverse[0] + inverse[1] + inverse[2]) - DOT(r, q);
+        }
+        put_d(k->height, h, trace);
+        put_d(k->inverse_height, h, choose_d(trace > 0, 1 / trace, set_d(0)));
+    }
+}
+
+// join sets violation and scale of both bodies of a slot, where both move, to the larger ones, and reports whether that
+// changes any.
+INLINE int join(group *g, const slot *k, int h) {
+    body *a = &g->bodies[k->a], *b = &g->bodies[k->b];
+    if (!a->moves || !b->moves) return 0;
+    vdm both = (d(a->mass, h) > 0) & (d(b->mass, h) > 0) & present(k, h), changed = {0, 0, 0, 0};
+    for (int i = 0; i < 2; i++) {
+        double *of_a = i ? a->scale : a->violation, *of_b = i ? b->scale : b->violation;
+        vd x = d(of_a, h), y = d(of_b, h);
+        changed |= both & (x != y);
+        put_d(of_a, h, choose_d(both & (y > x), y, x));
+        put_d(of_b, h, choose_d(both & (x > y), x, y));
+    }
+    return bits(changed) != 0;
+}
+
+// set_scales sets the speed scales of the slots, see contact.worldSolver.setScales. Islands are found by passes to and
+// fro over the slots until no number changes.
+static void set_scales(group *g, int h) {
+    vd zero = set_d(0), rounding = set_d(RESOLVED / g->o->tolerance);
+    for (int b = 0; b <= g->o->bodies; b++) {
+        body *to = &g->bodies[b];
+        for (int i = 0; i < 6; i++) put_d(to->v[i], h, d(to->v_free[i], h));
+    }
+    for (int s = 0; s < g->n; s++) {
+        slot *k = &g->slots[s];
+        vd c[3], mu = d(k->friction, h), speed = abs_d(d(k->bias, h));
+        relative(g, k, h, c);
+        vd slip = sqrt_d(c[0] * c[0] + c[1] * c[1]);
+        if (!g->o->convex) c[2] += mu * slip;
+        vd violation = dual_distance(c, slip, mu);
+        for (int side = 0; side < 2; side++) {
+            const body *b = &g->bodies[side ? k->b : k->a];
+            speed += length_of(b->v, h) + length_of(b->v + 3, h) * length_of(side ? k->arm_b : k->arm_a, h);
+        }
+        vdm here = present(k, h);
+        violation = choose_d(here, violation, zero);
+        vd scale = choose_d(here, rounding * speed, zero);
+        scale = choose_d(violation > scale, violation, scale);
+        for (int side = 0; side < 2; side++) {
+            body *b = &g->bodies[side ? k->b : k->a];
+            if (!b->moves) continue;
+            vdm moves = d(b->mass, h) > 0;
+            put_d(b->violation, h, choose_d(moves & (violation > d(b->violation, h)), violation, d(b->violation, h)));
+            put_d(b->scale, h, choose_d(moves & (scale > d(b->scale, h)), scale, d(b->scale, h)));
+        }
+    }
+    for (int changed = 1; changed;) {
+        changed = 0;
+        for (int s = 0; s < g->n; s++) changed |= join(g, &g->slots[s], h);
+        for (int s = g->n; changed && s-- > 0;) join(g, &g->slots[s], h);
+    }
+    for (int s = 0; s < g->n; s++) {
+        slot *k = &g->slots[s];
+        const body *a = &g->bodies[k->a], *b = &g->bodies[k->b];
+        vdm moves = d(b->mass, h) > 0;
+        put_d(k->violation, h, choose_d(moves, d(b->violation, h), d(a->violation, h)));
+        put_d(k->scale, h, choose_d(moves, d(b->scale, h), d(a->scale, h)));
+    }
 }
 
 // push adds to dv of a body the change by the impulse sign·p at the arm r.
@@ -418,8 +553,7 @@ static int keep(group *g, int sweeps) {
     int open = 0;
     for (int h = 0; h < HALVES; h++) {
         if (LANES_OF_D * h >= g->o->worlds) break;
-        g->e[h] = measure(g, h);
-        vd e = scaled(&g->e[h]), better = set_d(0);
+        vd e = measure(g, h), better = set_d(0);
         int any = 0;
         g->fresh[h] = 1;
         for (int i = 0; i < LANES_OF_D; i++) {
@@ -445,12 +579,12 @@ static int keep(group *g, int sweeps) {
     return open;
 }
 
-// measure_best sets v and e to those of the best impulses.
+// measure_best sets v to that of the best impulses.
 static void measure_best(group *g, int h) {
     if (g->fresh[h]) return;
     for (int s = 0; s < g->n; s++)
         for (int i = 0; i < 3; i++) put_d(g->slots[s].lambda[i], h, d(g->slots[s].best[i], h));
-    g->e[h] = measure(g, h);
+    measure(g, h);
 }
 
 // end_slow closes the worlds whose sweeps are slow, and returns whether a world is to be swept on.
@@ -462,6 +596,32 @@ static int end_slow(group *g) {
         open |= !g->closed[l];
     }
     return open;
+}
+
+// drop_impulses takes away the impulses of islands whose free motion solves the problem, and all of the worlds of drop.
+static void drop_impulses(group *g, int h, vdm drop) {
+    vd zero = set_d(0);
+    for (int s = 0; s < g->n; s++) {
+        slot *k = &g->slots[s];
+        vdm none = drop | (d(k->violation, h) == zero);
+        for (int i = 0; i < 3; i++) put_d(k->lambda[i], h, choose_d(none, zero, d(k->lambda[i], h)));
+    }
+}
+
+// start_from_rest drops impulses to start from that are no better than none, see contact.worldSolver.startFromRest.
+static void start_from_rest(group *g) {
+    for (int h = 0; h < HALVES; h++) drop_impulses(g, h, (vdm){0, 0, 0, 0});
+    keep(g, 0);
+    int any = 0;
+    for (int h = 0; h < HALVES; h++) {
+        vd worse = set_d(0);
+        for (int i = 0; i < LANES_OF_D; i++) {
+            int l = LANES_OF_D * h + i;
+            if (l < g->o->worlds && !(g->best[l] <= 1)) worse[i] = 1, g->best[l] = __builtin_inf(), any = 1;
+        }
+        drop_impulses(g, h, worse > 0);
+    }
+    if (any) keep(g, 0);
 }
 
 // start starts the sweeps of bodies that touch only bodies that do not move, see alone.h, and returns whether a world
@@ -494,12 +654,22 @@ LANES_SWEEP(SWEEP) {
     g.slots = (slot *)(g.bodies + o->bodies + 1);
     g.lones = (lone *)(g.slots + (int64_t)W * o->contacts);
     g.entries = (entry *)(g.lones + o->bodies + 1);
+    for (int l = 0; l < o->worlds; l++) {
+        int64_t b = (int64_t)world[l] * o->bodies;
+        g.units[l] = units_of(o->bodies, count[world[l]], mass + b, inertia + 6 * b, velocity + 6 * b,
+                              target ? target + (int64_t)world[l] * o->contacts : 0);
+    }
     load_bodies(&g, world, mass, inertia, velocity);
     list(&g, world, count, body_a, body_b);
     load_contacts(&g, world, count, body_a, body_b, arm_a, arm_b, frame, friction, target, warm);
     for (int l = 0; l < W; l++) g.best[l] = g.past[0][l] = g.past[1][l] = __builtin_inf();
-    for (int h = 0; h < HALVES; h++) into_cones(&g, h);
-    keep(&g, 0);
+    for (int h = 0; h < HALVES; h++) {
+        set_traces(&g, h);
+        set_scales(&g, h);
+        into_cones(&g, h);
+    }
+    if (warm) start_from_rest(&g);
+    else keep(&g, 0);
     int open = start(&g);
     if (open) prepare(&g);
     end_slow(&g);
@@ -522,19 +692,24 @@ LANES_SWEEP(SWEEP) {
             if (g.slots[s].source[l] >= 0)
                 for (int i = 0; i < 3; i++) // and 0 in place of -0, whose sign may depend on other worlds
                     impulse[3 * ((int64_t)world[l] * o->contacts + g.slots[s].source[l]) + i] =
-                        g.slots[s].best[i][l] + 0.0;
+                        g.slots[s].best[i][l] * g.units[l].impulse + 0.0;
     uint32_t solved = 0;
+    residuals e;
     for (int l = 0; l < o->worlds; l++) {
         int h = l / LANES_OF_D, i = l % LANES_OF_D;
-        if (i == 0) measure_best(&g, h);
-        residual *e = &g.e[h];
-        primal[world[l]] = e->primal[i], dual[world[l]] = e->dual[i];
-        complementarity[world[l]] = e->complementarity[i];
+        if (i == 0) {
+            measure_best(&g, h);
+            e = residuals_of(&g, h);
+        }
+        const units *u = &g.units[l];
+        primal[world[l]] = e.primal[i] * u->impulse, dual[world[l]] = e.dual[i] * u->speed;
+        complementarity[world[l]] = e.complementarity[i] * u->energy;
+        residual[world[l]] = e.residual[i] * u->speed, scale[world[l]] = e.scale[i] * u->speed;
         sweeps[world[l]] = g.made[l];
-        if (scaled(e)[i] <= o->tolerance) solved |= (uint32_t)1 << l;
+        if (e.ratio[i] <= o->tolerance) solved |= (uint32_t)1 << l;
         double *v = solved_velocity + (int64_t)6 * world[l] * o->bodies;
         for (int b = 0; b < o->bodies; b++)
-            for (int k = 0; k < 6; k++) *v++ = g.bodies[b].v[k][l] + 0.0;
+            for (int k = 0; k < 6; k++) *v++ = g.bodies[b].v[k][l] * (k < 3 ? u->speed : u->spin) + 0.0;
     }
     return solved;
 }
