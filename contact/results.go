@@ -88,13 +88,19 @@ func (s *Simulation) appendWorld(w int, to *Contacts) {
 	to.Gap = append(to.Gap, s.gap[first:first+n]...)
 }
 
-// Residual is that of the last solve of a world, see [Solution.Absolute]; NaN if the last step had none.
-func (s *Simulation) Residual(w int) float64 {
+// Residual is that of the last solve of a world in m/s, see [Solution]; NaN if the last step had none.
+func (s *Simulation) Residual(w int) float64 { return s.ofSolve(w, s.solution.Residual) }
+
+// Scale is the speed scale of that residual.
+func (s *Simulation) Scale(w int) float64 { return s.ofSolve(w, s.solution.Scale) }
+
+// ofSolve is the entry of a world in a column of the last solve; NaN if the last step had none.
+func (s *Simulation) ofSolve(w int, column []float64) float64 {
 	status := s.state.Status[w]
 	if s.fresh[w] || !status.Advances() && status != SolveUndecided && status != MotionUndecided {
 		return math.NaN()
 	}
-	return s.solution.Absolute(w)
+	return column[w]
 }
 
 // ContactForces sets out [W,B,6] to the sum of the contact impulses of the last step over Δt on each body: the force in

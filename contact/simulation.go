@@ -35,9 +35,11 @@ type StepOptions struct {
 	MaxGap float64
 	// Correction is the share of a penetration beyond the slop that a step removes. Zero: 0.1. Negative: none.
 	Correction float64
-	// RecoverySpeed limits the speed at which penetrations are removed, in m/s. Zero: 1.
+	// RecoverySpeed limits the speed at which penetrations are removed, in m/s. Zero: √(g·size) of the pair, its speed
+	// after a fall by half its size, and without gravity size/(40Δt).
 	RecoverySpeed float64
-	// BounceSpeed is the least speed of approach that is restituted, in m/s. Zero: 0.05.
+	// BounceSpeed is the least speed of approach that is restituted, in m/s. Zero: gΔt, which a body at rest gets from
+	// gravity in a step.
 	BounceSpeed float64
 	// Contacts limits the contacts of a world: one that has more is not advanced. Zero: no limit but memory.
 	Contacts int
@@ -72,8 +74,7 @@ func (o StepOptions) withDefaults() (StepOptions, error) {
 	}
 	set(&o.Correction, 0.1)
 	o.Correction = max(o.Correction, 0)
-	set(&o.RecoverySpeed, 1)
-	set(&o.BounceSpeed, 0.05)
+	set(&o.BounceSpeed, r3.Norm(o.Gravity)*o.TimeStep)
 	solve, err := o.Solve.withDefaults()
 	o.Solve.Tolerance, o.Solve.Workers, o.Solve.SIMD = solve.Tolerance, solve.Workers, solve.SIMD
 	return o, err
@@ -373,7 +374,7 @@ func (s *Simulation) startKernels() {
 		Momentum: s.state.Momentum, State: unsafe.Pointer(unsafe.SliceData(s.bodies)), Inertia: p.Inertia,
 		Free: p.Velocity, Count: p.Count, Sides: s.side, Energy: s.state.Energy, Allowed: s.allowed, Change: s.change}
 	s.rules = lanes.Rules{Bodies: int32(bodies), TimeStep: o.TimeStep, Correction: o.Correction,
-		RecoverySpeed: o.RecoverySpeed, BounceSpeed: o.BounceSpeed}
+		RecoverySpeed: o.RecoverySpeed, BounceSpeed: o.BounceSpeed, Gravity: s.gravity}
 	s.assembly = lanes.Assembly{Pairs: make([]lanes.Pair, len(s.pairs)), First: s.first, Old: s.oldN}
 	s.setContactColumns()
 	for i := range s.pairs {

@@ -466,7 +466,18 @@ func (s *Simulation) target(gap, approach float64, p *partPair) float64 {
 	if gap > 0 {
 		return -gap / dt
 	}
-	return min(s.o.Correction*max(0, -gap-p.slop)/dt, s.o.RecoverySpeed)
+	return min(s.o.Correction*max(0, -gap-p.slop)/dt, s.recoverySpeed(p))
+}
+
+// recoverySpeed limits the speed at which penetrations of a pair are removed.
+func (s *Simulation) recoverySpeed(p *partPair) float64 {
+	switch {
+	case s.o.RecoverySpeed > 0:
+		return s.o.RecoverySpeed
+	case s.gravity > 0:
+		return math.Sqrt(s.gravity * p.size)
+	}
+	return p.size / (40 * s.o.TimeStep)
 }
 
 // warm is the impulse in world axes of that of the n contacts of the last solve, from old on, that has the features of

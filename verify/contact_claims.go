@@ -41,7 +41,8 @@ func (r *ContactReport) invalid(p *contact.Problem, s *contact.Solution, w int) 
 		name string
 		v    []float64
 	}{{"impulse", s.Impulse[3*w*p.Contacts : 3*(w+1)*p.Contacts]},
-		{"velocity", s.Velocity[6*w*p.Bodies : 6*(w+1)*p.Bodies]}, {"primal", s.Primal[w : w+1]},
+		{"velocity", s.Velocity[6*w*p.Bodies : 6*(w+1)*p.Bodies]}, {"residual", s.Residual[w : w+1]},
+		{"scale", s.Scale[w : w+1]}, {"primal", s.Primal[w : w+1]},
 		{"dual", s.Dual[w : w+1]}, {"complementarity", s.Complementarity[w : w+1]}, {"bound", s.Bound[w : w+1]}} {
 		for _, x := range c.v {
 			if !math.IsNaN(x) {

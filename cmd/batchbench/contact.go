@@ -52,7 +52,7 @@ under --model, which 'verify contact' audits.`,
 	fs.StringVar(&f.scene, "scene", f.scene, "kind of scene: "+strings.Join(scenes.Kinds(), ", "))
 	fs.IntVar(&f.worlds, "worlds", f.worlds, "number of worlds")
 	fs.Uint64Var(&f.seed, "seed", f.seed, "seed of the scenes")
-	fs.Float64Var(&f.tolerance, "tolerance", f.tolerance, "largest residual of a world that counts as solved")
+	fs.Float64Var(&f.tolerance, "tolerance", f.tolerance, "largest residual of a solved world, relative to its speed scale")
 	fs.Float64Var(&f.omega, "relaxation", f.omega, "over-relaxation of sweeps, in (0, 2)")
 	fs.IntVar(&f.workers, "workers", 0, "goroutines of the batch; 0 is one per CPU")
 	fs.BoolVar(&f.bounds, "bounds", false, "bound the error of the ccp, at the cost of a second solve")
@@ -67,6 +67,7 @@ type contactLine struct {
 	solved, undecided, invalid     int
 	iterations                     float64 // per world
 	seconds                        float64
+	residual, relative             float64 // the largest, NaN of package ref: in m/s, and relative to the speed scale
 	primal, dual, complementarity  float64 // the largest
 	coulomb, dissipation, internal float64 // the largest; NaN in batches
 	bound                          float64
@@ -164,6 +165,9 @@ func (f *contactFlags) batch(ctx context.Context, e *env, p *contact.Problem, m 
 		e.warn("%s: %v", l.name, fault)
 	}
 	for w, c := range report.Worlds {
+		if l.residual = max(l.residual, c.Residual); c.Residual > 0 {
+			l.relative = max(l.relative, c.Residual/c.Scale)
+		}
 		l.primal, l.dual = max(l.primal, c.Primal), max(l.dual, c.Dual)
 		l.complementarity = max(l.complementarity, c.Complementarity)
 		l.iterations += float64(s.Sweeps[w]+s.Steps[w]) / float64(p.Worlds)
@@ -191,7 +195,7 @@ func warnInvalid(e *env, p *contact.Problem, s *contact.Solution) {
 // references solves every world by each solver of package ref.
 func (f *contactFlags) references(ctx context.Context, p *contact.Problem) (lines []contactLine, err error) {
 	for _, solver := range ref.ContactSolvers() {
-		l := contactLine{name: solver.Name, bound: math.NaN()}
+		l := contactLine{name: solver.Name, bound: math.NaN(), residual: math.NaN(), relative: math.NaN()}
 		for w := range p.Worlds {
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -228,8 +232,8 @@ func printContacts(e *env, f *contactFlags, p *contact.Problem, lines []contactL
 	}
 	fmt.Fprintf(e.stdout, "%s of %s, tolerance %g\n", plural(p.Worlds, "world"), of, f.tolerance)
 	tw := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "solver\tsolved\tundecided\tinvalid\titerations\tµs/world\tε_p N·s\tε_d m/s\tε_c J\tCoulomb N·s\t"+
-		"dissipation J\tinternal N·s\tbound m/s·√kg\t")
+	fmt.Fprintln(tw, "solver\tsolved\tundecided\tinvalid\titerations\tµs/world\tresidual m/s\trelative\tε_p N·s\tε_d m/s\tε_c J\tCoulomb N·s\t"+
+		"dissipation J\tinternal N·s\tbound m/s\t")
 	number := func(x float64) string {
 		if math.IsNaN(x) {
 			return "-"
@@ -237,8 +241,8 @@ func printContacts(e *env, f *contactFlags, p *contact.Problem, lines []contactL
 		return fmt.Sprintf("%.1e", x)
 	}
 	for _, l := range lines {
-		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%.1f\t%.1f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", l.name, l.solved, l.undecided,
-			l.invalid, l.iterations, 1e6*l.seconds/float64(p.Worlds), number(l.primal), number(l.dual),
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%.1f\t%.1f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", l.name, l.solved, l.undecided,
+			l.invalid, l.iterations, 1e6*l.seconds/float64(p.Worlds), number(l.residual), number(l.relative), number(l.primal), number(l.dual),
 			number(l.complementarity),
 			number(l.coulomb), number(l.dissipation), number(l.internal), number(l.bound))
 	}

@@ -25,8 +25,8 @@ func contactColumns(bodies, contacts int) (problem, solution []dataset.ColumnSpe
 	problem = []dataset.ColumnSpec{real("mass", b), real("inertia", 6*b), real("velocity", 6*b), ints("count", 1),
 		ints("body_a", c), ints("body_b", c), real("arm_a", 3*c), real("arm_b", 3*c), real("frame", 9*c),
 		real("friction", c), real("target", c), real("compliance", 2*c), real("warm", 3*c)}
-	solution = []dataset.ColumnSpec{real("impulse", 3*c), real("solved_velocity", 6*b), real("primal", 1),
-		real("dual", 1), real("complementarity", 1), real("bound", 1), ints("sweeps", 1), ints("newton_steps", 1),
+	solution = []dataset.ColumnSpec{real("impulse", 3*c), real("solved_velocity", 6*b), real("residual", 1),
+		real("scale", 1), real("primal", 1), real("dual", 1), real("complementarity", 1), real("bound", 1), ints("sweeps", 1), ints("newton_steps", 1),
 		{Name: "status", Width: 1, Codes: true}}
 	return problem, solution
 }
@@ -54,7 +54,8 @@ func solutionValues(s *contact.Solution) []any {
 	for i, c := range s.Status {
 		status[i] = uint8(c)
 	}
-	return []any{s.Impulse, s.Velocity, s.Primal, s.Dual, s.Complementarity, s.Bound, s.Sweeps, s.Steps, status}
+	return []any{s.Impulse, s.Velocity, s.Residual, s.Scale, s.Primal, s.Dual, s.Complementarity, s.Bound, s.Sweeps,
+		s.Steps, status}
 }
 
 // contactTexts are the metadata of a file of solutions.
@@ -108,8 +109,8 @@ func readContacts(path string) (p *contact.Problem, s *contact.Solution, meta ma
 			return nil, nil, nil, fmt.Errorf("%s: column %s of the solution is missing", path, c.Name)
 		}
 	}
-	s = &contact.Solution{Impulse: t.Reals("impulse"), Velocity: t.Reals("solved_velocity"), Primal: t.Reals("primal"),
-		Dual: t.Reals("dual"), Complementarity: t.Reals("complementarity"), Bound: t.Reals("bound"),
+	s = &contact.Solution{Impulse: t.Reals("impulse"), Velocity: t.Reals("solved_velocity"),
+		Residual: t.Reals("residual"), Scale: t.Reals("scale"), Primal: t.Reals("primal"), Dual: t.Reals("dual"), Complementarity: t.Reals("complementarity"), Bound: t.Reals("bound"),
 		Sweeps: t.Ints("sweeps"), Steps: t.Ints("newton_steps")}
 	for w, code := range t.Codes("status") {
 		if code > uint8(contact.Invalid) {

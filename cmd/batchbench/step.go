@@ -85,7 +85,7 @@ OUT.parts; the results have the same bits as those of a run without an interrupt
 	fs.Float64Var(&o.TimeStep, "time-step", o.TimeStep, "seconds")
 	fs.Var(choice[contact.Model]{&o.Solve.Model, contact.ParseModel}, "model", "ncp, Coulomb's law, or ccp, its "+
 		"convex relaxation")
-	fs.Float64Var(&o.Solve.Tolerance, "tolerance", 1e-6, "largest residual of a contact problem that counts as solved")
+	fs.Float64Var(&o.Solve.Tolerance, "tolerance", 1e-6, "largest residual of a solved world, relative to its speed scale")
 	fs.Float64SliceVar(&f.gravity, "gravity", f.gravity, "m/s² along x, y and z")
 	fs.Float64Var(&o.MaxGap, "max-gap", 0, "largest gap of a contact in metres; 0: what a step may close")
 	fs.Float64Var(&o.Correction, "correction", 0, "share of a penetration that a step removes; 0 is 0.1, negative none")

@@ -42,7 +42,7 @@ type stepRun struct {
 	force    []float64 // of the contacts on the bodies
 	counts   []int64   // world-steps by status
 	energy   float64   // largest error of the energy identity of a step that was advanced
-	residual float64   // and its largest residual
+	residual float64   // and its largest residual, relative to the speed scale
 }
 
 const (
@@ -146,7 +146,7 @@ func stateColumns(bodies int) []dataset.ColumnSpec {
 		dataset.ColumnSpec{Name: "solves", Width: 1, Ints: true},
 		dataset.ColumnSpec{Name: "parts", Width: 1, Ints: true},
 		dataset.ColumnSpec{Name: "contact_force", Width: 6 * b})
-	for _, name := range []string{"energy", "primal", "dual", "complementarity"} {
+	for _, name := range []string{"energy", "residual", "scale", "primal", "dual", "complementarity"} {
 		list = append(list, dataset.ColumnSpec{Name: name, Width: 1})
 	}
 	return list
@@ -166,22 +166,22 @@ func (r *stepRun) record() {
 	st, solution := r.sim.State(), r.sim.Solution()
 	step, world := r.rowsOfStep()
 	status, steps := make([]uint8, r.worlds), make([]int32, r.worlds)
-	residuals := make([]float64, 4*r.worlds)
-	for i := range residuals {
-		residuals[i] = math.NaN()
+	columns := [6][]float64{} // in the order of stateColumns
+	for i := range columns {
+		columns[i] = make([]float64, r.worlds)
 	}
-	energy, primal := residuals[:r.worlds], residuals[r.worlds:2*r.worlds]
-	dual, complementarity := residuals[2*r.worlds:3*r.worlds], residuals[3*r.worlds:]
 	for w := range r.worlds {
 		status[w], steps[w] = uint8(st.Status[w]), int32(st.Steps[w])
-		if solved(st.Status[w]) {
-			energy[w] = st.Energy[w]
-			primal[w], dual[w], complementarity[w] = solution.Primal[w], solution.Dual[w], solution.Complementarity[w]
+		for i, from := range [6][]float64{st.Energy, solution.Residual, solution.Scale, solution.Primal, solution.Dual,
+			solution.Complementarity} {
+			if columns[i][w] = math.NaN(); solved(st.Status[w]) {
+				columns[i][w] = from[w]
+			}
 		}
 	}
 	_ = r.sim.ContactForces(r.force) // whose length is right
 	r.states.add(r.worlds, step, world, st.Pose, st.Velocity, st.Momentum, status, steps, st.Contacts, st.Solves, st.Parts,
-		r.force, energy, primal, dual, complementarity)
+		r.force, columns[0], columns[1], columns[2], columns[3], columns[4], columns[5])
 	if r.step == 0 {
 		return
 	}
@@ -211,7 +211,7 @@ func (r *stepRun) advance(ctx context.Context) error {
 		r.counts[s]++
 		if s.Advances() {
 			r.energy = max(r.energy, math.Abs(st.Energy[w]))
-			r.residual = max(r.residual, r.sim.Solution().Absolute(w))
+			r.residual = max(r.residual, r.sim.Solution().Relative(w))
 		}
 	}
 	if r.step%r.flags.every == 0 {

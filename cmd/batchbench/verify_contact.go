@@ -41,7 +41,8 @@ code 0. Nothing depends on the numbers of sweeps and steps: they are not audited
 	fs := c.Flags()
 	fs.StringVar(&f.results, "results", "", "file of contact problems and impulses, .parquet or .npz")
 	fs.Var(choice[contact.Model]{&f.options.Model, contact.ParseModel}, "model", "ncp or ccp")
-	fs.Float64Var(&f.options.Tolerance, "tolerance", 1e-6, "largest residual of a world that counts as solved")
+	fs.Float64Var(&f.options.Tolerance, "tolerance", 1e-6,
+		"largest residual of a solved world, relative to its speed scale")
 	fs.BoolVar(&f.options.Bounds, "bounds", false, "solve the ccp again, to audit bounds of the error")
 	fs.StringVar(&f.contacts, "contacts", "", "file of contacts of the same steps, .parquet or .npz")
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file, - for standard output")
@@ -67,6 +68,7 @@ type verifyContactReport struct {
 	Earlier   int           `json:"contacts_of_earlier_parts,omitempty"`
 
 	// The largest of all worlds, recomputed.
+	Residual        verify.Number `json:"residual"`
 	Primal          verify.Number `json:"primal"`
 	Dual            verify.Number `json:"dual"`
 	Complementarity verify.Number `json:"complementarity"`
@@ -145,8 +147,8 @@ func newVerifyContactReport(f *verifyContactFlags, a *verify.ContactReport) *ver
 		for _, n := range []struct {
 			to *verify.Number
 			of float64
-		}{{&r.Primal, w.Primal}, {&r.Dual, w.Dual}, {&r.Complementarity, w.Complementarity}, {&r.Velocity, w.Velocity},
-			{&r.Energy, w.Energy}} {
+		}{{&r.Residual, w.Residual}, {&r.Primal, w.Primal}, {&r.Dual, w.Dual},
+			{&r.Complementarity, w.Complementarity}, {&r.Velocity, w.Velocity}, {&r.Energy, w.Energy}} {
 			*n.to = max(*n.to, verify.Number(n.of))
 		}
 	}
@@ -169,9 +171,9 @@ func (r *verifyContactReport) print(w io.Writer) error {
 		fmt.Fprintf(&b, "%s of earlier parts of steps, whose problems the file does not have\n",
 			plural(r.Earlier, "contact"))
 	}
-	fmt.Fprintf(&b, "recomputed from the impulses, the largest: ε_p %.2g N·s, ε_d %.2g m/s, ε_c %.2g J, difference of "+
-		"velocities %.2g m/s, energy identity %.2g J\n", float64(r.Primal), float64(r.Dual), float64(r.Complementarity),
-		float64(r.Velocity), float64(r.Energy))
+	fmt.Fprintf(&b, "recomputed from the impulses, the largest: residual %.2g m/s, ε_p %.2g N·s, ε_d %.2g m/s, "+
+		"ε_c %.2g J, difference of velocities %.2g m/s, energy identity %.2g J\n", float64(r.Residual),
+		float64(r.Primal), float64(r.Dual), float64(r.Complementarity), float64(r.Velocity), float64(r.Energy))
 	fmt.Fprintln(&b, "A residual bounds no error in velocity: the ncp may have several solutions.")
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -605,8 +605,9 @@ int32_t clearance_job_cancel(clearance_job job, clearance_error *error);
 // [W,B,6], count [W], body_a and body_b [W,C] (-1: the world), arm_a and arm_b [W,C,3], frame [W,C,3,3] (rows t1, t2,
 // n, with n from a to b), friction [W,C], and if they are given target [W,C], compliance [W,C,2] and warm [W,C,3];
 // integers are int32. Options: model (0: ncp, 1: ccp), tolerance, relaxation, max_sweeps, max_steps, bound_wanted,
-// workers. It fills those that are given of impulse [W,C,3], solved_velocity [W,B,6], primal, dual, complementarity,
-// bound [W], sweeps and steps [W] int32, and status [W] uint8 (0: solved, 1: undecided, 2: invalid). The counts of the
+// workers; the tolerance is relative to the speed scale. It fills those that are given of impulse [W,C,3],
+// solved_velocity [W,B,6], residual and scale [W] (m/s, of the contact with the largest ratio of both), primal (N·s),
+// dual (m/s), complementarity (J), bound (m/s) [W], sweeps and steps [W] int32, and status [W] uint8 (0: solved, 1: undecided, 2: invalid). The counts of the
 // report are, in their order, worlds solved, 0, 0, undecided and invalid. Otherwise it is clearance_submit.
 int32_t clearance_contact_solve(clearance_array *arrays, int64_t count, int64_t wait_ms, clearance_job *job,
                                 clearance_report *report, clearance_error *error);
@@ -639,7 +640,8 @@ int32_t clearance_simulation_open(clearance_bodies bodies, clearance_array *arra
 
 // clearance_simulation_run makes step_count steps under the forces and torques force [W,M,6], or those of each step,
 // forces [step_count,W,M,6], if they are given, and records R of them, one of each every: those that are given of
-// pose [R,W,M,7], velocity and spin [R,W,M,3], energy and residual [R,W], contacts, solves and parts [R,W] int32 and
+// pose [R,W,M,7], velocity and spin [R,W,M,3], energy (J), residual and scale (m/s) [R,W], contacts, solves and parts
+// [R,W] int32 and
 // status [R,W] uint8 (0: not stepped, 1: advanced, 2: accepted, 3: a pair is undecided, 4: too many contacts, 5: the
 // contact problem is undecided, 6: invalid, 7: a body turns too fast, 8: advanced in parts, 9: a pair may pass
 // through another, 10: out of memory), and contact_force [R,W,M,6], the force and torque of the contacts on each

@@ -100,14 +100,16 @@ func faultOf(err error) *batch.RowError {
 
 // solutionArrays are the columns of the caller that a solution is stored to; nil ones are not wanted.
 type solutionArrays struct {
-	impulse, velocity, primal, dual, complementarity, bound []float64
-	sweeps, steps                                           []int32
-	status                                                  []uint8
+	impulse, velocity, residual, scale, primal, dual, complementarity, bound []float64
+	sweeps, steps                                                            []int32
+	status                                                                   []uint8
 }
 
 func (s *solutionArrays) store(from *contact.Solution) {
 	copy(s.impulse, from.Impulse)
 	copy(s.velocity, from.Velocity)
+	copy(s.residual, from.Residual)
+	copy(s.scale, from.Scale)
 	copy(s.primal, from.Primal)
 	copy(s.dual, from.Dual)
 	copy(s.complementarity, from.Complementarity)
@@ -138,7 +140,7 @@ func problemOf(a *arrays) (*contact.Problem, contact.Options, *solutionArrays) {
 		Workers: limitOf(a.whole("workers", 0))}
 	out := func(name string, per, n int) []float64 { return numbers[float64](a, name, product(per, n), true) }
 	s := &solutionArrays{impulse: out("impulse", 3, wc), velocity: out("solved_velocity", 6, wb),
-		primal: out("primal", 1, w), dual: out("dual", 1, w), complementarity: out("complementarity", 1, w),
+		residual: out("residual", 1, w), scale: out("scale", 1, w), primal: out("primal", 1, w), dual: out("dual", 1, w), complementarity: out("complementarity", 1, w),
 		bound: out("bound", 1, w), sweeps: numbers[int32](a, "sweeps", w, true),
 		steps: numbers[int32](a, "steps", w, true), status: numbers[uint8](a, "status", w, true)}
 	return p, o, s

@@ -140,10 +140,10 @@ func momenta(scene *contact.Scene, state *contact.State) {
 
 // records are the arrays of the caller that recorded steps go to: [R,W,…]. Nil ones are not wanted.
 type records struct {
-	pose, velocity, spin, energy, residual []float64
-	force                                  []float64 // of the contacts
-	status                                 []uint8
-	contacts, solves, parts                []int32
+	pose, velocity, spin, energy, residual, scale []float64
+	force                                         []float64 // of the contacts
+	status                                        []uint8
+	contacts, solves, parts                       []int32
 }
 
 //export clearance_simulation_run
@@ -177,6 +177,7 @@ func clearance_simulation_run(handle C.clearance_simulation, list *C.clearance_a
 		real := func(name string, per int) []float64 { return numbers[float64](a, name, product(n, per), true) }
 		r := &records{pose: real("pose", product(7, wm)), velocity: real("velocity", product(3, wm)),
 			spin: real("spin", product(3, wm)), energy: real("energy", w), residual: real("residual", w),
+			scale:    real("scale", w),
 			force:    real("contact_force", product(6, wm)),
 			status:   numbers[uint8](a, "status", product(n, w), true),
 			contacts: numbers[int32](a, "contacts", product(n, w), true),
@@ -267,6 +268,9 @@ func (h *simulationHandle) record(r *records, k int) {
 		}
 		if r.residual != nil {
 			r.residual[k*w+i] = h.sim.Residual(i)
+		}
+		if r.scale != nil {
+			r.scale[k*w+i] = h.sim.Scale(i)
 		}
 	}
 }

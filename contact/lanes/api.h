@@ -166,7 +166,7 @@ LANES_MOVE(lanes_move_portable);
 // How contacts are made, see contact.StepOptions.
 typedef struct {
     int32_t bodies, contacts; // of a world
-    double time_step, correction, recovery_speed, bounce_speed;
+    double time_step, correction, recovery_speed, bounce_speed, gravity;
 } lanes_rules;
 
 // A pair of parts, a < b.

@@ -54,6 +54,7 @@ type Columns struct {
 type Rules struct {
 	Bodies, Contacts                                 int32 // of a world
 	TimeStep, Correction, RecoverySpeed, BounceSpeed float64
+	Gravity                                          float64 // its magnitude
 }
 
 // Pair is a pair of parts of two bodies; lanes_pair of api.h.

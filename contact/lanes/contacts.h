@@ -6,13 +6,20 @@
 #include "api.h"
 #include "vec3.h"
 
+// recovery_speed_of limits the speed at which penetrations of a pair are removed.
+INLINE double recovery_speed_of(const lanes_rules *r, const lanes_pair *p) {
+    if (r->recovery_speed > 0) return r->recovery_speed;
+    return r->gravity > 0 ? sqrt(r->gravity * p->size) : p->size / (40 * r->time_step);
+}
+
 // target is the least normal velocity after the step.
 INLINE double target_of(const lanes_rules *r, const lanes_pair *p, double gap, double approach) {
     double dt = r->time_step, e = p->restitution;
     if (e > 0 && approach < -r->bounce_speed && gap + dt * approach < 0) return -e * approach;
     if (gap > 0) return -gap / dt;
     double deep = -gap - p->slop, speed = r->correction * (deep > 0 ? deep : 0) / dt;
-    return speed < r->recovery_speed ? speed : r->recovery_speed;
+    double most = recovery_speed_of(r, p);
+    return speed < most ? speed : most;
 }
 
 // warm is the impulse of that of the n contacts of the last solve that has the features of this one, the i-th of its

@@ -58,6 +58,9 @@ STEP_STATUSES: Final = (
 )
 _ADVANCED: Final = tuple(map(STEP_STATUSES.index, ("advanced", "accepted", "advanced_in_parts")))
 
+# Columns of a solution with a number for each world.
+_RESIDUALS: Final = ("residual", "scale", "primal", "dual", "complementarity", "bound")
+
 
 def _raise_first(failed: Array, names: Sequence[str], status: Array, report: Report, what: str) -> None:
     """Raise RowError if a world has no answer."""
@@ -78,15 +81,19 @@ class Solution:
     """The answers of W contact problems.
 
     ``impulse`` [W,C,3] is λ in the frame of each contact (t1, t2, n) in N·s, and acts on body b. ``velocity`` [W,B,6]
-    is the velocity of each center of mass and the angular velocity. ``primal``, ``dual``, ``complementarity`` [W] are
-    the residuals ε_p in N·s, ε_d in m/s, ε_c in J, computed anew from the impulses. They bound no error of the
-    velocity: the ncp may have several solutions. ``bound`` [W] is a proved bound of the error under the ccp, in m/s·√kg
-    (∞ where bodies jam), and NaN unless it was asked for. ``status`` [W] is 0 (solved), 1 (undecided: the best impulses
-    found) or 2 (invalid).
+    is the velocity of each center of mass and the angular velocity. ``residual`` and ``scale`` [W], both in m/s, are
+    those of the contact with the largest ratio of both: h·‖λ - Π_K(λ - (c + Γ)/h)‖ with the trace h of its block of G,
+    and the largest residual of its island without impulses. A world is solved if residual ≤ tolerance·scale.
+    ``primal``, ``dual``, ``complementarity`` [W] are ε_p in N·s, ε_d in m/s, ε_c in J, which decide nothing. All are
+    computed anew from the impulses. They bound no error of the velocity: the ncp may have several solutions. ``bound``
+    [W] is a proved bound of the error of the velocities of all contacts under the ccp, in m/s (∞ where bodies jam), and
+    NaN unless it was asked for. ``status`` [W] is 0 (solved), 1 (undecided: the best impulses found) or 2 (invalid).
     """
 
     impulse: Array
     velocity: Array
+    residual: Array
+    scale: Array
     primal: Array
     dual: Array
     complementarity: Array
@@ -100,12 +107,6 @@ class Solution:
     def report(self) -> Report:
         """What became of the call: the first invalid world and its fault, the time."""
         return report_of(self.record)
-
-    @property
-    def residual(self) -> Array:
-        """ε_abs [W], the largest of the three residuals."""
-        worst: Array = np.maximum(np.maximum(self.primal, self.dual), self.complementarity)
-        return worst
 
     @property
     def ok(self) -> Array:
@@ -165,7 +166,7 @@ def solve(
     [W,C,3] impulses to start from.
 
     ``model`` is Coulomb's law with Signorini's condition ("ncp") or its convex relaxation ("ccp"). ``tolerance`` limits
-    the residuals. ``bound`` asks for the error bound of the ccp. A world keeps its bits whatever worlds are beside it.
+    the residual relative to the speed scale of the world, and has no unit. ``bound`` asks for the error bound of the ccp. A world keeps its bits whatever worlds are beside it.
     """
     code = MODELS.index(one_of("model", model, MODELS))
     m = host("mass", mass, True)
@@ -194,7 +195,7 @@ def solve(
     out: dict[str, Array] = {
         "impulse": np.zeros((worlds, c, 3)),
         "solved_velocity": np.zeros((worlds, bodies, 6)),
-        **{name: np.zeros(worlds) for name in ("primal", "dual", "complementarity", "bound")},
+        **{name: np.zeros(worlds) for name in _RESIDUALS},
         **{name: np.zeros(worlds, np.int32) for name in ("sweeps", "steps")},
         "status": np.zeros(worlds, np.uint8),
     }
@@ -230,8 +231,8 @@ class Trajectory:
     mass, ``spin`` [R,W,M,3] angular velocities in rad/s. ``status`` [R,W] says how the step of a world ended (see
     ``STEP_STATUSES``): worlds that are not advanced keep their state. ``contact_count`` [R,W] is the number of
     contacts, ``solves`` that of the contact problems of the step, ``parts`` of the parts that it was made in,
-    ``energy`` the error of the energy identity in J, ``residual`` that of the contact problem; both are NaN without
-    one.
+    ``energy`` the error of the energy identity in J, ``residual`` and ``scale`` those of the contact problem in m/s
+    (see :class:`Solution`); all three are NaN without one.
     """
 
     step: Array
@@ -245,6 +246,7 @@ class Trajectory:
     parts: Array
     energy: Array
     residual: Array
+    scale: Array
     record: nat.Report
     listed: Recorded | None = None
     force: Array | None = None
@@ -326,11 +328,12 @@ class Simulation(nat.Owner):
     pairs of bodies without contacts.
 
     ``dt`` is the time step in seconds. Penetrations beyond a slop of 1e-4 of the size are removed by the share
-    ``correction`` of each step (negative: none), by ``recovery_speed`` m/s at most; approaches slower than
-    ``bounce_speed`` m/s are not restituted. ``max_gap`` is the largest gap of a contact in metres (default: what the
-    step may close). ``max_contacts`` limits the contacts of a world (default: memory alone does); a world with more is
-    not advanced, nor is one whose pairs or contact problem are undecided, unless ``accept`` takes the best impulses
-    found.
+    ``correction`` of each step (negative: none), by ``recovery_speed`` m/s at most (default: √(g·size) of the pair);
+    approaches slower than ``bounce_speed`` m/s (default: g·dt) are not restituted. A world is solved if no residual of
+    a contact exceeds ``tolerance`` times its speed scale (see :class:`Solution`). ``max_gap`` is the largest gap of a
+    contact in metres (default: what the step may close). ``max_contacts`` limits the contacts of a world (default:
+    memory alone does); a world with more is not advanced, nor is one whose pairs or contact problem are undecided,
+    unless ``accept`` takes the best impulses found.
     """
 
     def __init__(
@@ -357,8 +360,8 @@ class Simulation(nat.Owner):
         max_contacts: int | None = None,
         max_gap: float = 0.0,
         correction: float = 0.1,
-        recovery_speed: float = 1.0,
-        bounce_speed: float = 0.05,
+        recovery_speed: float | None = None,
+        bounce_speed: float | None = None,
         skip: Iterable[tuple[int, int]] = (),
         accept: bool = False,
         workers: int | None = None,
@@ -407,8 +410,8 @@ class Simulation(nat.Owner):
             tolerance=real("tolerance", tolerance, 0, above=True),
             max_gap=real("max_gap", max_gap, 0),
             correction=real("correction", correction) or -1.0,
-            recovery_speed=real("recovery_speed", recovery_speed, 0, above=True),
-            bounce_speed=real("bounce_speed", bounce_speed, 0, above=True),
+            recovery_speed=0.0 if recovery_speed is None else real("recovery_speed", recovery_speed, 0, above=True),
+            bounce_speed=0.0 if bounce_speed is None else real("bounce_speed", bounce_speed, 0, above=True),
             contacts=0 if max_contacts is None else whole("max_contacts", max_contacts, 1),
             accept=int(accept),
             workers=0 if workers is None else whole("workers", workers, 1),
@@ -650,6 +653,7 @@ class Simulation(nat.Owner):
             "spin": np.zeros((r, w, total, 3)),
             "energy": np.zeros((r, w)),
             "residual": np.zeros((r, w)),
+            "scale": np.zeros((r, w)),
             "contacts": np.zeros((r, w), np.int32),
             "solves": np.zeros((r, w), np.int32),
             "parts": np.zeros((r, w), np.int32),
@@ -683,7 +687,7 @@ class Simulation(nat.Owner):
             listed=Recorded(step, *fetch(number, True)) if contacts else None,
             force=np.ascontiguousarray(out["contact_force"][:r, :, :m]) if contacts else None,
             **{name: np.ascontiguousarray(out[name][:r, :, :m]) for name in ("velocity", "spin")},
-            **{name: out[name][:r] for name in ("status", "solves", "parts", "energy", "residual")},
+            **{name: out[name][:r] for name in ("status", "solves", "parts", "energy", "residual", "scale")},
         )
         if self._held is not None:
             self._held.look(number)
