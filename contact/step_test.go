@@ -190,7 +190,7 @@ func TestStepEnergy(t *testing.T) {
 	}
 	const dt = 5e-3
 	s := simulation(t, scene, state, StepOptions{TimeStep: dt, Gravity: down, Correction: -1,
-		Solve: Options{Tolerance: 1e-9}})
+		Solve: Options{Tolerance: 1e-8}})
 	energy := func(w int) (e float64) {
 		for b := 1; b < 4; b++ {
 			k := 4*w + b

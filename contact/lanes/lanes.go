@@ -128,5 +128,10 @@ func Newton(variant string, p *Problem, world int, o *Options, s *Scratch) (step
 
 func ints(x []int32) *C.int32_t { return (*C.int32_t)(unsafe.SliceData(x)) }
 
-// reals is NULL for a column that is absent.
-func reals(x []float64) *C.double { return (*C.double)(unsafe.SliceData(x)) }
+// reals is NULL for a column that is absent. The data of a slice without elements need not be nil.
+func reals(x []float64) *C.double {
+	if len(x) == 0 {
+		return nil
+	}
+	return (*C.double)(unsafe.SliceData(x))
+}
