@@ -154,6 +154,7 @@ func (s *Simulation) give(w int, half *Simulation, k int) {
 	of(out.Impulse, in.Impulse, 3)
 	of(s.gap, half.gap, 1)
 	copyRow(out.Velocity, w, in.Velocity, k, 6*bodies)
+	out.Residual[w], out.Scale[w] = in.Residual[k], in.Scale[k]
 	out.Primal[w], out.Dual[w], out.Complementarity[w] = in.Primal[k], in.Dual[k], in.Complementarity[k]
 	out.Bound[w], out.Sweeps[w], out.Steps[w] = in.Bound[k], in.Sweeps[k], in.Steps[k]
 	out.Status[w] = in.Status[k]
