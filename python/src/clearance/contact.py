@@ -166,7 +166,8 @@ def solve(
     [W,C,3] impulses to start from.
 
     ``model`` is Coulomb's law with Signorini's condition ("ncp") or its convex relaxation ("ccp"). ``tolerance`` limits
-    the residual relative to the speed scale of the world, and has no unit. ``bound`` asks for the error bound of the ccp. A world keeps its bits whatever worlds are beside it.
+    the residual relative to the speed scale of the world, and has no unit. ``bound`` asks for the error bound of the
+    ccp. A world keeps its bits whatever worlds are beside it.
     """
     code = MODELS.index(one_of("model", model, MODELS))
     m = host("mass", mass, True)
