@@ -293,9 +293,8 @@ MODEL = """<mujoco><option timestep="0.004" gravity="0 0 -9.81"/><worldbody>
 def test_mujoco_bodies() -> None:
     """Free bodies of a model with their masses and pairs; joints are refused by name."""
     mujoco: Any = pytest.importorskip("mujoco")
-    with pytest.raises(cl.OptionError, match=r"'world' and 'ball' is 0\.9, others have 0\.4.*give friction="):
-        contact.from_mujoco(mujoco.MjModel.from_xml_string(MODEL))
-    bodies = contact.from_mujoco(mujoco.MjModel.from_xml_string(MODEL), friction=0.5)
+    bodies = contact.from_mujoco(mujoco.MjModel.from_xml_string(MODEL))
+    assert bodies.options["friction"].tolist() == [0.4, 0.4, 0.9] and bodies.options["surfaces"] == []
     assert [b.name for b in bodies.bodies] == ["world", "crate", "ball"]
     np.testing.assert_allclose(bodies.mass, [np.inf, 2, 1.5])
     np.testing.assert_allclose(bodies.center[2], [0, 0, 0.1 * 0.5 / 1.5])

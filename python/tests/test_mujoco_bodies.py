@@ -232,6 +232,59 @@ def test_bodies_that_nothing_meets() -> None:
     assert len(contact.from_mujoco(model_of(text=text), omit=("ghost",)).bodies) == 3
 
 
+def test_frictions_are_those_of_mujoco() -> None:
+    """The friction of every pair of geoms is that of the contacts of MuJoCo: the larger one, that of the higher
+    priority, of explicit pairs, 0 for condim 1."""
+    rng, bodies, pairs = np.random.default_rng(5), "", ""
+    for b in range(6):
+        geoms = ""
+        for k in range(rng.integers(1, 4)):
+            about = (
+                f'friction="{rng.integers(1, 9) / 10}" priority="{rng.integers(0, 2)}" condim="{rng.choice([1, 3])}"'
+            )
+            geoms += f'<geom name="g{b}{k}" size=".3" pos="0 0 {k / 50}" {about}/>'
+        bodies += f'<body name="b{b}" pos="0 0 {b / 50}"><freejoint/>{geoms}</body>'
+    for a, b, condim in ((0, 1, 3), (2, 3, 1), (1, 4, 3)):
+        pairs += f'<pair geom1="g{b}0" geom2="g{a}0" friction=".{b}7 .{b}7" condim="{condim}"/>'
+    text = '<mujoco><option><flag midphase="disable"/></option><worldbody><geom name="floor" size=".5" friction=".55"/>'
+    model = mujoco.MjModel.from_xml_string(f"{text}{bodies}</worldbody><contact>{pairs}</contact></mujoco>")
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    want = {(int(min(c.geom)), int(max(c.geom))): (c.friction[0] if c.dim > 1 else 0) for c in data.contact}
+    free = contact.from_mujoco(model)
+    options, got = free.options, {}
+    assert options["friction_rule"] == "maximum" and len(free.bodies) == 7
+    for j in range(7):
+        for i in range(j):
+            for k in range(len(free.bodies[i].parts)):
+                for m in range(len(free.bodies[j].parts)):
+                    value = max(options["friction"][i], options["friction"][j])
+                    for s in options["surfaces"]:
+                        if (s.a, s.b) == (i, j) and s.part_a in (None, k) and s.part_b in (None, m):
+                            value = s.friction
+                    # Parts stand in the order of the geoms of their body.
+                    got[model.body_geomadr[i] + k, model.body_geomadr[j] + m] = value
+    assert got == want and len(set(want.values())) > 6 and 0 in want.values() and 0.17 in want.values()
+    r = contact.Simulation.of(free)
+    assert r.bodies == 7
+    plain = contact.from_mujoco(model, friction=0.3).options
+    assert plain["friction"] == 0.3 and "surfaces" not in plain
+
+
+def test_condim_1_is_without_friction() -> None:
+    """A crate with a push slides on without loss where both geoms have condim 1, and stops where one has not."""
+    for condim, left in (("1", 1.0), ("3", 0.0)):
+        text = MODEL.replace('name="box"', 'name="box" condim="1"')
+        text = text.replace('name="floor"', f'name="floor" condim="{condim}"')
+        bodies = contact.from_mujoco(model_of(text=text))
+        speed = np.zeros((1, 3, 3))
+        speed[0, 1, 0] = 1.0
+        sim = contact.Simulation.of(bodies)
+        r = sim.run(bodies.position[None], bodies.rotation[None], speed, quat="wxyz", steps=150)
+        r.raise_if_failed()
+        assert abs(r.velocity[-1, 0, 1, 0] - left) < 1e-6  # 0.3 s; with friction 1 it stops after 0.1 s
+
+
 def test_page_of_fields() -> None:
     """docs/mujoco.md has the table and the keys as the package has them."""
     page = (ROOT / "docs/mujoco.md").read_text()

@@ -13,7 +13,7 @@ from ._errors import OptionError
 from ._free_bodies import FreeBodies, Rigid, free_bodies, rotated_inertia
 from ._kinematics import product, rotated
 from ._mujoco_fields import FEATURES, disabled, refused, unknown_fields, unknown_flags
-from ._mujoco_friction import body_frictions
+from ._mujoco_friction import surfaces
 from ._mujoco_model import compiled, inertia_pose, name_of, package
 
 _CONJUGATE = np.array([1.0, -1, -1, -1])
@@ -102,11 +102,13 @@ def _bodies(model: Any, scene: Any, root_of: list[int], friction: Any, omit: Col
     groups = [members[i] for i in used]
     skip = _skipped(scene.pairs, groups, [moves[i] for i in used], names)
     if friction is None:
-        friction = body_frictions(
-            model, [[g for i in group for g in scene.geom_ids[i]] for group in groups], skip, names
-        )
+        parts = [[g for i in group for g in scene.geom_ids[i]] for group in groups]
+        friction, listed = surfaces(model, parts, skip)
+        rubbing = {"friction": friction, "friction_rule": "maximum", "surfaces": listed}
+    else:
+        rubbing = {"friction": friction}
     options = {
-        "friction": friction,
+        **rubbing,
         "gravity": (0.0, 0.0, 0.0) if disabled(model, "GRAVITY") else tuple(float(g) for g in model.opt.gravity),
         "dt": float(model.opt.timestep),
         "skip": skip,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array
-from ._errors import OptionError
+from ._bodies import Surface
 from ._mujoco_model import name_of
 
 
@@ -18,10 +18,10 @@ class Frictions:
     def __init__(self, model: Any) -> None:
         self.priority, self.condim = np.array(model.geom_priority), np.array(model.geom_condim)
         self.sliding = np.array(model.geom_friction)[:, 0]
-        self.explicit: dict[frozenset[int], float] = {}
-        for i in range(model.npair):
-            pair = frozenset((int(model.pair_geom1[i]), int(model.pair_geom2[i])))
-            self.explicit[pair] = float(model.pair_friction[i, 0]) if model.pair_dim[i] > 1 else 0.0
+        self.explicit = [
+            (int(model.pair_geom1[i]), int(model.pair_geom2[i]), float(model.pair_friction[i, 0] * (dim > 1)))
+            for i, dim in enumerate(model.pair_dim)
+        ]
 
     def of(self, a: Sequence[int], b: Sequence[int]) -> Array:
         """The friction [A,B] of the contacts of geoms a with geoms b."""
@@ -32,39 +32,34 @@ class Frictions:
         most = np.maximum(self.condim[i], self.condim[j])
         condim = np.where(first, self.condim[i], np.where(second, self.condim[j], most))
         found: Array = np.where(condim == 1, 0.0, value)
-        for k, g in enumerate(a):
-            for m, h in enumerate(b):
-                found[k, m] = self.explicit.get(frozenset((g, h)), found[k, m]) if self.explicit else found[k, m]
+        rows, columns = {g: k for k, g in enumerate(a)}, {g: k for k, g in enumerate(b)}
+        for g, h, stated in self.explicit:
+            for k, m in ((rows.get(g), columns.get(h)), (rows.get(h), columns.get(g))):
+                if k is not None and m is not None:
+                    found[k, m] = stated
         return found
 
 
-def body_frictions(model: Any, geoms: list[list[int]], skip: Sequence[tuple[int, int]], names: list[str]) -> Array:
-    """A coefficient [M] of each body, given its geoms, whose geometric means are the frictions of all pairs that are
-    not skipped. OptionError names a pair of bodies if there are none such."""
+def surfaces(model: Any, geoms: list[list[int]], skip: Sequence[tuple[int, int]]) -> tuple[Array, list[Surface]]:
+    """A coefficient [M] of each body, given its geoms, which are its parts: the most frequent one. And the surfaces of
+    the pairs that are not skipped whose friction is not the larger one of these."""
     frictions, skipped = Frictions(model), {frozenset(p) for p in skip}
-    wanted: dict[tuple[int, int], float] = {}
+    own, listed = np.zeros(len(geoms)), []
+    for i, parts in enumerate(geoms):
+        values, counts = np.unique(frictions.sliding[parts], return_counts=True)
+        own[i] = values[np.argmax(counts)]
     for j in range(len(geoms)):
         for i in range(j):
             if frozenset((i, j)) in skipped:
                 continue
-            values = np.unique(frictions.of(geoms[i], geoms[j]))
-            if len(values) > 1:
-                _refuse(names, i, j, f"from {values[0]:g} to {values[-1]:g}")
-            wanted[i, j] = float(values[0])
-    if not wanted:
-        return np.zeros(len(geoms))
-    common = next(iter(wanted.values()))
-    for (i, j), value in wanted.items():
-        if value != common:
-            _refuse(names, i, j, f"{value:g}, others have {common:g}")
-    return np.full(len(geoms), common)
-
-
-def _refuse(names: list[str], i: int, j: int, values: str) -> None:
-    raise OptionError(
-        f"the friction of bodies {names[i]!r} and {names[j]!r} is {values}; simulations combine one coefficient of "
-        "each body: give friction="
-    )
+            values = frictions.of(geoms[i], geoms[j])
+            if len(np.unique(values)) == 1:
+                if values[0, 0] != max(own[i], own[j]):
+                    listed.append(Surface(i, j, friction=float(values[0, 0])))
+                continue
+            for k, m in np.argwhere(values != max(own[i], own[j])).tolist():
+                listed.append(Surface(i, j, friction=float(values[k, m]), part_a=k, part_b=m))
+    return own, listed
 
 
 def anisotropic(model: Any) -> list[str]:
