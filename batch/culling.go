@@ -15,11 +15,12 @@ type Culling struct {
 
 // CullBody is what culling needs of a body at a place of all worlds, in the frame of the body. See package rollout.
 type CullBody struct {
-	Center    [3]float64 // of the ball that contains it
-	Radius    float64
+	Plane     bool       // the body is one half-space
+	Center    [3]float64 // of the ball that contains it; of a half-space a point of its plane
+	Radius    float64    // of that ball; of a half-space its margin
 	Magnitude float64    // of all coordinates of its bounds
 	Far       float64    // largest coordinate of a valid position
-	Inner     [3]float64 // center of the ball within it
+	Inner     [3]float64 // center of the ball within it; of a half-space its normal
 	Inradius  float64
 	Slack     float64 // Inner is this close to a point of the body
 	Parts     []CullPart

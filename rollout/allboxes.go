@@ -5,11 +5,44 @@ import (
 	"slices"
 )
 
-// boxes computes the boxes of the bodies of a world: of their parts, and of their bounding balls, whichever is less
-// along an axis.
+// worldBox is a box along the axes of the world.
+type worldBox struct{ lo, hi [3]float64 }
+
+// box returns the box of the body at place k: of its parts, and of its bounding ball, whichever is less along an axis.
 //
-// A box is enlarged by the slack of its body. That covers 128 units of rounding of all coordinates, of which placing
-// the parts takes less than 40 (see placement), and the sums here less than 8.
+// It is enlarged by the slack of the body. That covers 128 units of rounding of all coordinates, of which placing the
+// parts takes less than 40 (see placement), and the sums here less than 8.
+func (p *placement) box(k int32) *worldBox {
+	b := &p.boxes[k]
+	if p.boxedIn[k] == p.epoch {
+		return b
+	}
+	p.boxedIn[k] = p.epoch
+	center := [3]float64{p.x[k], p.y[k], p.z[k]}
+	parts := p.of(k)
+	for axis := range 3 {
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for j := range parts {
+			l, h := parts[j].along(axis)
+			lo, hi = min(lo, l), max(hi, h)
+		}
+		b.lo[axis] = max(lo, center[axis]-p.radius[k]) - p.slack[k]
+		b.hi[axis] = min(hi, center[axis]+p.radius[k]) + p.slack[k]
+	}
+	return b
+}
+
+// lowerOfWorldBoxes bounds the distance of the contents of two boxes from below.
+func lowerOfWorldBoxes(a, b *worldBox) float64 {
+	sum := 0.0
+	for axis := range 3 {
+		gap := max(a.lo[axis]-b.hi[axis], b.lo[axis]-a.hi[axis], 0)
+		sum += gap * gap
+	}
+	return math.Sqrt(sum) * roundDown
+}
+
+// boxes computes the boxes of the bodies of a world.
 func (t *tile) boxes() {
 	p, near := t.place, &t.place.near
 	n := len(near.at)
@@ -18,16 +51,9 @@ func (t *tile) boxes() {
 	}
 	near.boxes.Resize(n)
 	for i, k := range near.at {
-		center := [3]float64{p.x[k], p.y[k], p.z[k]}
-		parts := p.of(k)
+		b := p.box(k)
 		for axis := range 3 {
-			lo, hi := math.Inf(1), math.Inf(-1)
-			for j := range parts {
-				l, h := parts[j].along(axis)
-				lo, hi = min(lo, l), max(hi, h)
-			}
-			near.lo[axis][i] = max(lo, center[axis]-p.radius[k]) - p.slack[k]
-			near.hi[axis][i] = min(hi, center[axis]+p.radius[k]) + p.slack[k]
+			near.lo[axis][i], near.hi[axis][i] = b.lo[axis], b.hi[axis]
 		}
 	}
 }
@@ -104,7 +130,7 @@ func (t *tile) upperInOrder() (least float64, ok bool) {
 	})
 	for i := 1; i < len(order); i++ {
 		if a, b := order[i-1], order[i]; !t.c.all.skips(a, b) {
-			least, ok = min(least, upperBound(&p.inner[a], &p.inner[b])), true
+			least, ok = min(least, p.upper(a, b)), true
 		}
 	}
 	if ok {
@@ -113,7 +139,7 @@ func (t *tile) upperInOrder() (least float64, ok bool) {
 	for i, a := range near.at {
 		for _, b := range near.at[i+1:] {
 			if !t.c.all.skips(a, b) {
-				return upperBound(&p.inner[a], &p.inner[b]), true
+				return p.upper(a, b), true
 			}
 		}
 	}

@@ -129,7 +129,7 @@ func (t *tile) cullAll(world int) {
 			continue
 		}
 		t.bodyA, t.bodyB = append(t.bodyA, a), append(t.bodyB, b)
-		t.row(world, len(t.bodyA)-1, a, b, beyond)
+		beyond = t.row(world, len(t.bodyA)-1, a, b, beyond)
 	}
 	t.ends = append(t.ends, len(t.rows))
 }
@@ -174,7 +174,7 @@ func (t *tile) candidatesOfWorld(world int) (beyond float64) {
 		t.within(d)
 		for _, key := range near.pairs {
 			if a, b := int32(key>>32), int32(key); !c.all.skips(a, b) {
-				least = min(least, upperBound(&t.place.inner[a], &t.place.inner[b]))
+				least = min(least, t.place.upper(a, b))
 			}
 		}
 		all = len(near.pairs) == len(near.at)*(len(near.at)-1)/2
@@ -206,8 +206,7 @@ func (t *tile) culledBodies(world int, a, b int32, beyond float64) bool {
 	if p.state[a]|p.state[b] != placed {
 		return false
 	}
-	x, y, z := p.x[a]-p.x[b], p.y[a]-p.y[b], p.z[a]-p.z[b]
-	lower := math.Sqrt(x*x+y*y+z*z)*roundDown - p.radius[a] - p.radius[b]
+	lower := p.lower(a, b)
 	if !(lower > beyond) {
 		return false
 	}
@@ -217,7 +216,7 @@ func (t *tile) culledBodies(world int, a, b int32, beyond float64) bool {
 	t.count.pairs += pairs
 	t.count.culled += pairs
 	if c.reduce {
-		t.worlds[world-t.lo].cull(lower, upperBound(&p.inner[a], &p.inner[b]))
+		t.worlds[world-t.lo].cull(lower, p.upper(a, b))
 	}
 	return true
 }

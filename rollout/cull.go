@@ -122,13 +122,13 @@ func (t *tile) cullWorld(w int) {
 			t.culledByBalls(w, p, lower)
 			continue
 		}
-		t.row(w, p, c.templateA[p], c.templateB[p], beyond)
+		beyond = t.row(w, p, c.templateA[p], c.templateB[p], beyond)
 	}
 }
 
 // balls bounds the rows of the world at place from below by the balls that contain the bodies, -Inf for rows without
 // bodies. It returns the distance beyond which a row cannot matter: the largest distance asked for, and of a reduction
-// an upper bound of the least, unless that is a contact: contacts are counted.
+// the least upper bound, unless that is a contact: contacts are counted.
 func (t *tile) balls() (beyond float64) {
 	c, p := t.c, t.place
 	t.lowers = resized(t.lowers, len(c.templateA))
@@ -140,8 +140,7 @@ func (t *tile) balls() (beyond float64) {
 			t.lowers[i] = math.Inf(-1)
 			continue
 		}
-		x, y, z := p.x[a]-p.x[b], p.y[a]-p.y[b], p.z[a]-p.z[b]
-		lower := math.Sqrt(x*x+y*y+z*z)*roundDown - p.radius[a] - p.radius[b]
+		lower := p.lower(a, b)
 		t.lowers[i] = lower
 		if lower < least {
 			least, at = lower, i
@@ -151,12 +150,18 @@ func (t *tile) balls() (beyond float64) {
 	if !c.reduce || !c.valued || at < 0 {
 		return c.threshold
 	}
-	return min(c.threshold, max(t.upper(at), 0))
+	beyond = min(c.threshold, max(t.upper(at), 0))
+	for i, lower := range t.lowers {
+		if lower < beyond && p.state[c.templateA[i]]|p.state[tb[i]] == placed {
+			beyond = min(beyond, max(t.upper(i), 0))
+		}
+	}
+	return beyond
 }
 
 // upper bounds a row of the world at place from above.
 func (t *tile) upper(pair int) float64 {
-	return upperBound(&t.place.inner[t.c.templateA[pair]], &t.place.inner[t.c.templateB[pair]])
+	return t.place.upper(t.c.templateA[pair], t.c.templateB[pair])
 }
 
 // culledByBalls answers a row that the balls of its bodies prove to be beyond what matters.
@@ -188,26 +193,29 @@ func (t *tile) noteInvalid(world int) {
 	}
 }
 
-// row culls the pairs of parts of a row: of the bodies at places a and b.
-func (t *tile) row(world, pair int, a, b int32, beyond float64) {
+// row culls the pairs of parts of a row: of the bodies at places a and b. It returns the distance beyond which the rows
+// after it cannot matter: of the least of a world, an upper bound of this row too.
+func (t *tile) row(world, pair int, a, b int32, beyond float64) float64 {
 	c, p := t.c, t.place
 	if !t.goOn(1) {
-		return
+		return beyond
 	}
 	t.count.rows++
 	if p.state[a]|p.state[b] != placed {
 		t.rowWithoutBodies(world, pair, p.state[a] == absent || p.state[b] == absent)
-		return
+		return beyond
 	}
 	r := openRow{world: int32(world), pair: int32(pair), first: int32(len(t.a)), least: noLeast()}
 	t.count.pairs += p.count[a] * p.count[b]
 	switch {
 	case c.bounded:
-		t.parts(&r, a, b, beyond)
+		if least := t.parts(&r, a, b, beyond); c.reduce && c.valued {
+			beyond = min(beyond, max(least, 0))
+		}
 	case t.room(world, p.count[a]*p.count[b]):
 		for i := range p.table.Parts(p.body[a]) {
 			if !t.goOn(int64(len(p.table.Parts(p.body[b])))) {
-				return
+				return beyond
 			}
 			for j := range p.table.Parts(p.body[b]) {
 				t.candidateOf(a, b, i, j)
@@ -215,6 +223,7 @@ func (t *tile) row(world, pair int, a, b int32, beyond float64) {
 		}
 	}
 	t.endRow(&r)
+	return beyond
 }
 
 // endRow ends a row whose pairs of parts are culled or candidates.
@@ -229,17 +238,26 @@ func (t *tile) endRow(r *openRow) {
 // keptBounds is the number of pairs of parts of two bodies whose bounds are kept; those of others are computed twice.
 const keptBounds = 1 << 16
 
-// parts culls the pairs of parts of two bodies that are beyond the given distance, or beyond the least of this row.
-func (t *tile) parts(r *openRow, a, b int32, beyond float64) {
+// parts culls the pairs of parts of two bodies that are beyond the given distance, or beyond the least of this row, of
+// which it returns an upper bound. Bodies of many parts are compared by their boxes first.
+func (t *tile) parts(r *openRow, a, b int32, beyond float64) (least float64) {
 	p := t.place
+	if p.count[a]*p.count[b] > maxBoxedParts {
+		if lower := lowerOfWorldBoxes(p.box(a), p.box(b)); lower > beyond {
+			upper := p.upper(a, b)
+			r.least.cull(lower, upper)
+			t.count.culled += p.count[a] * p.count[b]
+			return upper
+		}
+	}
 	p.of(a) // which may move the parts of the other
 	bs := p.of(b)
 	as := p.of(a)
 	t.bounds = t.bounds[:0]
-	least := math.Inf(1)
+	least = math.Inf(1)
 	for i := range as {
 		if !t.goOn(int64(len(bs))) {
-			return
+			return least
 		}
 		for j := range bs {
 			upper := upperOfParts(&as[i], &bs[j])
@@ -255,7 +273,7 @@ func (t *tile) parts(r *openRow, a, b int32, beyond float64) {
 	for k := range len(as) * len(bs) {
 		i, j := k/len(bs), k%len(bs)
 		if j == 0 && !t.goOn(int64(len(bs))) {
-			return
+			return least
 		}
 		var bound [2]float64
 		if k < len(t.bounds) {
@@ -270,9 +288,10 @@ func (t *tile) parts(r *openRow, a, b int32, beyond float64) {
 		if lower > beyond {
 			t.cullPart(r, lower, bound[1])
 		} else if !t.keepPart(r, a, b, i, j) {
-			return
+			return least
 		}
 	}
+	return least
 }
 
 // cullPart culls a pair of parts of a row.

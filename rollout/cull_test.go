@@ -110,12 +110,10 @@ func TestBounds(t *testing.T) {
 				}
 			}
 			x, gap := want.Distance().At(i), float64(want.Gap()[i])
-			outer := math.Sqrt(square(p.x[0]-p.x[1])+square(p.y[0]-p.y[1])+square(p.z[0]-p.z[1]))*roundDown -
-				p.radius[0] - p.radius[1]
-			if lower := max(lower, outer); lower > 0 && !(lower <= x+gap) {
+			if lower := max(lower, p.lower(0, 1)); lower > 0 && !(lower <= x+gap) {
 				t.Errorf("%+v, world %d: lower bound %v, distance %v ± %v", c, i, lower, x, gap)
 			}
-			if inner := upperBound(&p.inner[0], &p.inner[1]); !(min(upper, inner) >= x-gap) {
+			if inner := p.upper(0, 1); !(min(upper, inner) >= x-gap) {
 				t.Errorf("%+v, world %d: upper bound %v, distance %v ± %v", c, i, min(upper, inner), x, gap)
 			}
 			if lower > 0.8*x && x > 0 {
@@ -127,8 +125,6 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%d bounds are within a fifth of the distance", tight)
 	}
 }
-
-func square(x float64) float64 { return x * x }
 
 // scaled returns the bodies k times as large.
 func scaled(t *testing.T, b *batch.Bodies, k float64) *batch.Bodies {

@@ -50,11 +50,15 @@ func (b *Batch) setVectors() {
 		index[k] = int32(i)
 		bounds := b.bodies.Bounds(body)
 		in := &b.bodies.PartBounds(body)[bounds.Inner]
-		v.Bodies = append(v.Bodies, batch.CullBody{
+		x := batch.CullBody{
 			Center: array(bounds.Center), Radius: bounds.Radius, Magnitude: bounds.Magnitude,
 			Far: batch.MaxLength - bounds.Offset, Inner: array(in.Center), Inradius: in.Inradius, Slack: in.Slack,
 			Parts: cullParts(b.bodies.PartBounds(body)),
-		})
+		}
+		if x.Plane = isPlane(b.bodies.PartBounds(body)); x.Plane {
+			x.Center, x.Radius, x.Inner = array(in.Center), in.Radius, array(column(&in.Axes, 2))
+		}
+		v.Bodies = append(v.Bodies, x)
 		parts += len(v.Bodies[i].Parts)
 	}
 	for p, x := range b.templateA {
@@ -145,17 +149,17 @@ func (t *tile) cullKnown(world int, known *batch.Culled) {
 	c, v, p := t.c, t.c.vectors, t.place
 	t.worlds = append(t.worlds, noWorld())
 	p.begin()
-	parts := v.all
+	parts, beyond := v.all, known.Beyond
 	for _, open := range known.Open {
 		parts -= v.parts[open.Pair]
 		if open.First >= 0 {
-			t.knownRow(world, open, known.Beyond)
+			beyond = t.knownRow(world, open, beyond)
 			continue
 		}
 		a, b := c.templateA[open.Pair], c.templateB[open.Pair]
 		p.placeOnce(world, a)
 		p.placeOnce(world, b)
-		t.row(world, int(open.Pair), a, b, known.Beyond)
+		beyond = t.row(world, int(open.Pair), a, b, beyond)
 	}
 	if culled := int64(len(v.A) - len(known.Open)); culled > 0 {
 		t.count.rows += culled
@@ -167,7 +171,7 @@ func (t *tile) cullKnown(world int, known *batch.Culled) {
 }
 
 // knownRow culls the pairs of parts of a row of which a kernel has the bounds: tile.parts without their computation.
-func (t *tile) knownRow(world int, open batch.CullOpen, beyond float64) {
+func (t *tile) knownRow(world int, open batch.CullOpen, beyond float64) float64 {
 	c, p := t.c, t.place
 	a, b := c.templateA[open.Pair], c.templateB[open.Pair]
 	p.take(world, a)
@@ -187,8 +191,9 @@ func (t *tile) knownRow(world int, open batch.CullOpen, beyond float64) {
 		if lower > beyond {
 			t.cullPart(&r, lower, bounds.Upper[k])
 		} else if !t.keepPart(&r, a, b, k/parts, k%parts) {
-			return
+			return beyond
 		}
 	}
 	t.endRow(&r)
+	return beyond
 }

@@ -33,17 +33,21 @@ type placement struct {
 	pose   []geom.Pose
 	matrix []geom.Mat3 // of the rotation
 
-	x, y, z, radius []float64 // bounding ball
-	inner           []ball    // a ball within a part, see placedPart.inner
+	x, y, z, radius []float64 // bounding ball; of a half-space a point of its plane, and +Inf
+	inner           []ball    // a ball within a part, see placedPart.inner; of a half-space its normal, see upper
+	plane           []bool    // the body is one half-space
+	margin          []float64 // of a half-space, with its slack
 	slack           []float64
 	partsAt         []int32 // first of its parts in parts; -1 if they are not placed
 	instance        []int32 // first of its parts among the instances of a tile; -1 if there are none
 
 	parts []placedPart
 
-	epoch    int       // worlds begun
-	takenIn  []int     // of each place, the epoch in which its pose was read last
-	placedIn []int     // and in which it was placed
+	epoch    int   // worlds begun
+	takenIn  []int // of each place, the epoch in which its pose was read last
+	placedIn []int // and in which it was placed
+	boxes    []worldBox
+	boxedIn  []int     // of each box, the epoch
 	padded   []float64 // poses of the last worlds of a tile
 	culler   batch.Culler
 
@@ -74,8 +78,10 @@ func newPlacement(table *batch.Bodies, w *batch.Worlds, used []int32) *placement
 	p.matrix, p.count = make([]geom.Mat3, m), make([]int64, m)
 	p.x, p.y, p.z, p.radius = make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m)
 	p.inner, p.slack = make([]ball, m), make([]float64, m)
+	p.plane, p.margin = make([]bool, m), make([]float64, m)
 	p.partsAt, p.instance = make([]int32, m), make([]int32, m)
 	p.takenIn, p.placedIn = make([]int, m), make([]int, m)
+	p.boxes, p.boxedIn = make([]worldBox, m), make([]int, m)
 	return p
 }
 
@@ -157,13 +163,61 @@ func (p *placement) bound(k int32) {
 	}
 	m, v := &p.matrix[k], pose.Position
 	slack := placeSlack * (math.Abs(v.X) + math.Abs(v.Y) + math.Abs(v.Z) + b.Magnitude)
+	p.slack[k] = slack
+	if p.plane[k] = isPlane(parts); p.plane[k] {
+		c := r3.Add(m.MulVec(in.Center), v)
+		p.x[k], p.y[k], p.z[k], p.radius[k] = c.X, c.Y, c.Z, b.Radius
+		p.margin[k] = in.Radius + slack
+		p.inner[k] = ball{m.MulVec(column(&in.Axes, 2)), p.margin[k] + 2*innerRadius(in, slack)}
+		return
+	}
 	c := r3.Add(m.MulVec(b.Center), v)
 	p.x[k], p.y[k], p.z[k], p.radius[k] = c.X, c.Y, c.Z, b.Radius+slack
 	if in.Center != b.Center {
 		c = r3.Add(m.MulVec(in.Center), v)
 	}
 	p.inner[k] = ball{c, innerRadius(in, slack)}
-	p.slack[k] = slack
+}
+
+// isPlane reports whether a body of the given parts is one half-space.
+func isPlane(parts []batch.PartBounds) bool { return len(parts) == 1 && parts[0].Unbounded }
+
+func column(m *geom.Mat3, i int) r3.Vec { return r3.Vec{X: m[i], Y: m[3+i], Z: m[6+i]} }
+
+// above returns how far a point lies above the plane of the half-space at place k, whose margin is not counted.
+func (p *placement) above(k int32, c r3.Vec) float64 {
+	n := &p.inner[k].c
+	return n.X*(c.X-p.x[k]) + n.Y*(c.Y-p.y[k]) + n.Z*(c.Z-p.z[k])
+}
+
+// lower bounds the signed distance of the bodies at two places from below by the balls that contain them.
+func (p *placement) lower(a, b int32) float64 {
+	if p.plane[b] {
+		a, b = b, a
+	}
+	if p.plane[a] {
+		if p.plane[b] {
+			return math.Inf(-1)
+		}
+		return p.above(a, r3.Vec{X: p.x[b], Y: p.y[b], Z: p.z[b]}) - p.margin[a] - p.radius[b]
+	}
+	x, y, z := p.x[a]-p.x[b], p.y[a]-p.y[b], p.z[a]-p.z[b]
+	return math.Sqrt(x*x+y*y+z*z)*roundDown - p.radius[a] - p.radius[b]
+}
+
+// upper bounds the signed distance of the bodies at two places from above by the balls within them. A half-space
+// stands for itself: inner.r is its margin, less twice what its plane may be off.
+func (p *placement) upper(a, b int32) float64 {
+	if p.plane[b] {
+		a, b = b, a
+	}
+	if p.plane[a] {
+		if p.plane[b] {
+			return math.Inf(1)
+		}
+		return p.above(a, p.inner[b].c) - p.inner[a].r - p.inner[b].r
+	}
+	return upperBound(&p.inner[a], &p.inner[b])
 }
 
 // innerRadius is the radius of placedPart.inner.

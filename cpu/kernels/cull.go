@@ -41,18 +41,22 @@ func NewCuller(variant string, in *batch.Culling) *Culler {
 	u.c.threshold, u.c.valued = C.double(in.Threshold), flag(in.Valued)
 	for i := range bodies {
 		x := &bodies[i]
-		same := 0.0
-		if x.Center == x.Inner {
-			same = 1
-		}
 		u.bodies = append(u.bodies, x.Center[0], x.Center[1], x.Center[2], x.Radius, x.Magnitude, x.Far,
-			x.Inner[0], x.Inner[1], x.Inner[2], x.Inradius, x.Slack, same)
+			x.Inner[0], x.Inner[1], x.Inner[2], x.Inradius, x.Slack, number(x.Center == x.Inner), number(x.Plane))
 	}
 	u.addParts(bodies, in.Boxed)
 	u.scratch = make([]float64, C.CLR_CULL_BALLS*len(places)+CullLanes*len(a)+
 		CullLanes*C.CLR_CULL_PART_COLUMNS*int(u.c.parts)+int(u.c.bounds))
 	u.open = make([]int32, 2*CullLanes*len(a))
 	return u
+}
+
+// number is 1 for true.
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // addParts adds the parts of the bodies of the pairs that boxes may cull.

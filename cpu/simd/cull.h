@@ -6,10 +6,14 @@
 //
 //	balls  lower = |c_A − c_B|·(1 − 8·2⁻⁵³) − R_A − R_B
 //	       upper = |c_A − c_B|·(1 + 8·2⁻⁵³) − r_A − r_B
+//	planes of a half-space with normal n through p and a margin m
+//	       lower = n·(c − p) − m − R
+//	       upper = n·(c − p) − m − r
 //	boxes  lower = the largest of four bounds: the distance of the boxes along the axes of A, the same
 //	               along the axes of B, and the distance of each ball from the box of the other
 //	culled iff lower > beyond
-//	beyond = threshold; where only the least distance of a world is wanted, min(threshold, max(upper, 0))
+//	beyond = threshold; where only the least distance of a world is wanted, min(threshold, max(upper, 0)) over all
+//	pairs
 //
 // First the balls of the bodies are compared, one world per lane. Then the parts of the pairs that are left, by balls
 // and boxes, one pair of parts per lane; a pair is culled if all its pairs of parts are.
@@ -237,22 +241,62 @@ CULL_INLINE unsigned cull_place(const clr_cull *c, const double *poses, const do
     cull_point(&f, body + CLR_CULL_CENTER, ball);
     for (int i = 0; i < 3; i++) STOREU(at + CLR_CULL_LANES * i + lane, ball[i]);
     STOREU(at + CLR_CULL_LANES * 3 + lane, SET1(body[CLR_CULL_RADIUS]) + slack);
-    if (body[CLR_CULL_SAME] == 0) cull_point(&f, body + CLR_CULL_INNER, ball);
+    VF inradius = cull_inner_radius(body[CLR_CULL_INRADIUS], body[CLR_CULL_SLACK], slack);
+    if (body[CLR_CULL_PLANE] != 0) { // the normal in place of the inner ball, and what upper bounds subtract
+        const double *n = body + CLR_CULL_INNER;
+        for (int i = 0; i < 3; i++)
+            ball[i] = f.m[3 * i] * SET1(n[0]) + f.m[3 * i + 1] * SET1(n[1]) + f.m[3 * i + 2] * SET1(n[2]);
+        inradius = SET1(body[CLR_CULL_RADIUS]) + slack + SET1(2) * inradius;
+    } else if (body[CLR_CULL_SAME] == 0) {
+        cull_point(&f, body + CLR_CULL_INNER, ball);
+    }
     for (int i = 0; i < 3; i++) STOREU(at + CLR_CULL_LANES * (4 + i) + lane, ball[i]);
-    STOREU(at + CLR_CULL_LANES * 7 + lane, cull_inner_radius(body[CLR_CULL_INRADIUS], body[CLR_CULL_SLACK], slack));
+    STOREU(at + CLR_CULL_LANES * 7 + lane, inradius);
     for (int32_t i = 0; i < n; i++)
         cull_place_part(&f, slack, parts + CLR_CULL_PART_VALUES * i,
                         parts_at + CLR_CULL_LANES * CULL_AT_VALUES * i + lane);
     return MBITS(ok);
 }
 
-// cull_upper bounds the distance of a pair in one world from above, by the balls within both bodies.
-CULL_INLINE double cull_upper(const double *a, const double *b) {
-    double x = a[4 * CLR_CULL_LANES] - b[4 * CLR_CULL_LANES], y = a[5 * CLR_CULL_LANES] - b[5 * CLR_CULL_LANES],
-           z = a[6 * CLR_CULL_LANES] - b[6 * CLR_CULL_LANES];
-    double root[W];
-    STOREU(root, SQRT(SET1(x * x + y * y + z * z)));
-    return root[0] * CULL_ROUND_UP - a[7 * CLR_CULL_LANES] - b[7 * CLR_CULL_LANES];
+// The balls of the bodies of a pair in W worlds. Of a half-space, plane, the center is a point of its plane.
+typedef struct {
+    const double *a, *b; // columns, from the lane of the first world on
+    int planes;          // the half-spaces among both; if there is one, it is a
+} cull_pair;
+
+CULL_INLINE cull_pair cull_pair_of(const double *bodies, const double *balls, int32_t a, int32_t b, int lane) {
+    int of_a = bodies[CLR_CULL_VALUES * a + CLR_CULL_PLANE] != 0,
+        of_b = bodies[CLR_CULL_VALUES * b + CLR_CULL_PLANE] != 0;
+    const double *s = balls + CLR_CULL_BALLS * a + lane, *t = balls + CLR_CULL_BALLS * b + lane;
+    return (cull_pair){of_b && !of_a ? t : s, of_b && !of_a ? s : t, of_a + of_b};
+}
+
+// cull_length returns the distances of the centers of both balls in columns from..from+2; of a half-space, how far the
+// center of the other ball lies above its plane.
+CULL_INLINE VF cull_length(const cull_pair *q, int from) {
+    int64_t at = (int64_t)CLR_CULL_LANES * from, column = CLR_CULL_LANES;
+    const double *a = q->planes ? q->a : q->a + at, *b = q->b + at;
+    VF x = LOADU(a) - LOADU(b), y = LOADU(a + column) - LOADU(b + column),
+       z = LOADU(a + 2 * column) - LOADU(b + 2 * column);
+    if (q->planes)
+        return SET1(0) - (LOADU(q->a + 4 * column) * x + LOADU(q->a + 5 * column) * y + LOADU(q->a + 6 * column) * z);
+    return SQRT(x * x + y * y + z * z);
+}
+
+// cull_lower bounds the distances of a pair in W worlds from below, by the balls that contain both bodies.
+CULL_INLINE VF cull_lower(const cull_pair *q) {
+    if (q->planes == 2) return SET1(-INFINITY);
+    VF length = cull_length(q, 0);
+    if (!q->planes) length = length * SET1(CULL_ROUND_DOWN);
+    return length - LOADU(q->a + 3 * CLR_CULL_LANES) - LOADU(q->b + 3 * CLR_CULL_LANES);
+}
+
+// cull_upper bounds them from above, by the balls within both bodies.
+CULL_INLINE VF cull_upper(const cull_pair *q) {
+    if (q->planes == 2) return SET1(INFINITY);
+    VF length = cull_length(q, 4);
+    if (!q->planes) length = length * SET1(CULL_ROUND_UP);
+    return length - LOADU(q->a + 7 * CLR_CULL_LANES) - LOADU(q->b + 7 * CLR_CULL_LANES);
 }
 
 // CULL culls eight worlds. It returns the worlds whose poses are all valid; nothing is said of the others.
@@ -271,11 +315,8 @@ CLR_CULL_FUNCTION(CULL) {
     for (int lane = 0; lane < CLR_CULL_LANES; lane += W) {
         VF least = SET1(INFINITY), nearest = SET1(-1);
         for (int64_t p = 0; p < c->pairs; p++) {
-            const double *s = balls + CLR_CULL_BALLS * a[p] + lane, *t = balls + CLR_CULL_BALLS * b[p] + lane;
-            VF x = LOADU(s) - LOADU(t), y = LOADU(s + CLR_CULL_LANES) - LOADU(t + CLR_CULL_LANES),
-               z = LOADU(s + 2 * CLR_CULL_LANES) - LOADU(t + 2 * CLR_CULL_LANES);
-            VF lower = SQRT(x * x + y * y + z * z) * SET1(CULL_ROUND_DOWN) - LOADU(s + 3 * CLR_CULL_LANES) -
-                       LOADU(t + 3 * CLR_CULL_LANES);
+            cull_pair q = cull_pair_of(bodies, balls, a[p], b[p], lane);
+            VF lower = cull_lower(&q);
             STOREU(lowers + CLR_CULL_LANES * p + lane, lower);
             VM less = LT(lower, least);
             least = SEL(less, lower, least);
@@ -289,10 +330,27 @@ CLR_CULL_FUNCTION(CULL) {
         out->count[l] = 0;
         int64_t p = (int64_t)out->nearest[l];
         if (p < 0 || !(valid >> l & 1)) continue;
-        out->upper[l] = cull_upper(balls + CLR_CULL_BALLS * a[p] + l, balls + CLR_CULL_BALLS * b[p] + l);
+        double uppers[W];
+        cull_pair q = cull_pair_of(bodies, balls, a[p], b[p], l / W * W);
+        STOREU(uppers, cull_upper(&q));
+        out->upper[l] = uppers[l % W];
         double upper = out->upper[l] > 0 ? out->upper[l] : 0;
         if (c->valued && upper < c->threshold) out->beyond[l] = upper;
-        if (!(lowers[CLR_CULL_LANES * p + l] > out->beyond[l])) out->upper[l] = INFINITY; // it is not culled by balls
+    }
+    for (int lane = 0; c->valued && lane < CLR_CULL_LANES; lane += W) {
+        VF beyond = LOADU(out->beyond + lane);
+        for (int64_t p = 0; p < c->pairs;
+             p++) { // the least is that of all pairs: where lower is not less, nor is upper
+            if (!(LANES & MBITS(LT(LOADU(lowers + CLR_CULL_LANES * p + lane), beyond)))) continue;
+            cull_pair q = cull_pair_of(bodies, balls, a[p], b[p], lane);
+            VF upper = cull_positive(cull_upper(&q));
+            beyond = SEL(LT(upper, beyond), upper, beyond);
+        }
+        STOREU(out->beyond + lane, beyond);
+    }
+    for (int l = 0; l < CLR_CULL_LANES; l++) { // the nearest pair bounds the culled ones if it is one of them
+        int64_t p = (int64_t)out->nearest[l];
+        if (p >= 0 && !(lowers[CLR_CULL_LANES * p + l] > out->beyond[l])) out->upper[l] = INFINITY;
     }
     for (int lane = 0; lane < CLR_CULL_LANES; lane += W) {
         VF beyond = LOADU(out->beyond + lane), least = SET1(INFINITY);

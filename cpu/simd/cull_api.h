@@ -10,15 +10,16 @@
 
 // Values of a body at a place, in the frame of the body.
 enum {
-    CLR_CULL_CENTER = 0,    // of the ball that contains it
-    CLR_CULL_RADIUS = 3,    // of that ball
+    CLR_CULL_CENTER = 0,    // of the ball that contains it; of a half-space a point of its plane
+    CLR_CULL_RADIUS = 3,    // of that ball; of a half-space its margin
     CLR_CULL_MAGNITUDE = 4, // of all coordinates of its bounds
     CLR_CULL_FAR = 5,       // largest coordinate of a valid position
-    CLR_CULL_INNER = 6,     // center of the ball within it
+    CLR_CULL_INNER = 6,     // center of the ball within it; of a half-space its normal
     CLR_CULL_INRADIUS = 9,  // of that ball
     CLR_CULL_SLACK = 10,    // its center is this close to a point of the body
     CLR_CULL_SAME = 11,     // not 0: both balls have one center
-    CLR_CULL_VALUES = 12,
+    CLR_CULL_PLANE = 12,    // not 0: the body is one half-space
+    CLR_CULL_VALUES = 13,
 };
 
 // Values of a part of a body, in the frame of the body.
