@@ -264,6 +264,9 @@ func NewSimulation(scene *Scene, state *State, solver PairSolver, o StepOptions)
 	if err != nil {
 		return nil, err
 	}
+	if err := checkRoom(scene, state.Worlds, o.Contacts); err != nil {
+		return nil, err
+	}
 	s := &Simulation{scene: scene, pairs: scene.partPairs(), solver: solver, o: o, gravity: r3.Norm(o.Gravity),
 		memory: checkMemory}
 	for i := range s.pairs { // a product may overflow
