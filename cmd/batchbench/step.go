@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	"clearance/contact/lanes"
 	"clearance/contact/scenes"
 	"clearance/cpu"
+	"clearance/cpu/simd"
 	"clearance/dataset"
 	"clearance/internal/score"
 	"clearance/verify"
@@ -36,7 +39,7 @@ type stepFlags struct {
 	gravity                        []float64
 	friction, restitution, density float64
 	reference                      bool
-	simd                           string
+	simd, kernels                  string // as asked for; of the pairs, with those of the contacts
 	out, problems, contacts, json  string
 	frictionRule, restitutionRule  contact.Rule
 	resume                         bool
@@ -125,11 +128,17 @@ func (f *stepFlags) check() error {
 		return fmt.Errorf("--every %d, --save-every %d: want 1 or more", f.every, f.saveEvery)
 	case len(f.gravity) != 3:
 		return fmt.Errorf("--gravity: %d numbers, want 3", len(f.gravity))
+	case !(f.friction >= 0) || math.IsInf(f.friction, 1):
+		return fmt.Errorf("--friction %g: it is finite and not negative", f.friction)
+	case !(f.restitution >= 0 && f.restitution <= 1):
+		return fmt.Errorf("--restitution %g: it lies in 0 to 1", f.restitution)
+	case !(f.density >= 0) || math.IsInf(f.density, 1):
+		return fmt.Errorf("--density %g: it is finite and not negative", f.density)
 	case !(o.Solve.Tolerance > 0):
 		return fmt.Errorf("--tolerance %g: it is positive", o.Solve.Tolerance)
 	}
-	if slices.Contains(append(lanes.Supported(), contact.Off), f.simd) { // others are of the pairs alone
-		o.Solve.SIMD = f.simd
+	if err := f.chooseKernels(); err != nil {
+		return err
 	}
 	o.Gravity = r3.Vec{X: f.gravity[0], Y: f.gravity[1], Z: f.gravity[2]}
 	if f.scene == "" {
@@ -140,9 +149,32 @@ func (f *stepFlags) check() error {
 	if err := needFlags("out", f.out); err != nil {
 		return err
 	}
+	for _, out := range []namedFile{{"out", f.out}, {"problems", f.problems}, {"contacts", f.contacts}} {
+		if ext := filepath.Ext(out.path); out.path != "" && ext != ".npz" && ext != ".parquet" {
+			return fmt.Errorf("--%s %s: want a file .parquet or .npz", out.flag, out.path)
+		}
+	}
 	inputs := append(f.files(f.json), namedFile{"velocities", f.velocities})
 	return checkOutputs(inputs, []namedFile{{"out", f.out}, {"problems", f.problems},
 		{"contacts", f.contacts}, {"json", f.json}})
+}
+
+// chooseKernels takes the option, else the environment. Contacts have the kernels of that name, and others where they
+// have none: the bits of a run depend on both.
+func (f *stepFlags) chooseKernels() error {
+	name, what := f.simd, "--simd"
+	if name == "" {
+		name, what = os.Getenv(simd.EnvSIMD), "environment variable "+simd.EnvSIMD
+	}
+	chosen, err := simd.Choose(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	if slices.Contains(append(lanes.Supported(), contact.Off), name) {
+		f.options.Solve.SIMD = name
+	}
+	f.kernels = fmt.Sprintf("%s, %s of %s", chosen, f.options.Solve.SIMD, lanes.Supported())
+	return nil
 }
 
 // read reads or makes the scene and its first state.

@@ -27,7 +27,9 @@ type stepRun struct {
 	flags          *stepFlags
 	sim            *contact.Simulation
 	folder         string
-	key            string // of the input and the options
+	locked         *os.File // the folder
+	sums           []string // hashes of the parts
+	key            string   // of the input and the options
 	worlds, bodies int
 
 	step     int // that were made
@@ -48,6 +50,7 @@ type stepRun struct {
 const (
 	runFile = "run.npz"
 	runText = "run"
+	sumText = "sha256" // of the text and the columns
 )
 
 // runState are the numbers of a saved run that are not those of a world.
@@ -59,6 +62,7 @@ type runState struct {
 	Widths           []int  // of the parts of problems, and of the rows to come
 	Contacts         int64  // in parts
 	Warm             int    // contacts that a world starts from
+	Sums             []string
 }
 
 // begin starts a run, or goes on with a saved one.
@@ -85,6 +89,9 @@ func (f *stepFlags) begin(scene *contact.Scene, state *contact.State, solver con
 		r.contacts = newColumnBuffer(listedColumns())
 	}
 	r.force = make([]float64, 6*r.bodies*r.worlds)
+	if err := r.lock(); err != nil {
+		return nil, err
+	}
 	_, err = os.Stat(filepath.Join(r.folder, runFile))
 	switch {
 	case err == nil && !f.resume:
@@ -98,9 +105,6 @@ func (f *stepFlags) begin(scene *contact.Scene, state *contact.State, solver con
 	if err := r.clear(); err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(r.folder, 0o777); err != nil {
-		return nil, err
-	}
 	r.record()
 	return r, nil
 }
@@ -111,7 +115,7 @@ func (f *stepFlags) digest(scene *contact.Scene, state *contact.State) (string, 
 	o := f.options
 	o.Solve.Workers = 0 // bits do not depend on it
 	fmt.Fprintf(h, "%+v %d %d %t %t %t %q\n", o, f.steps, f.every, f.problems != "", f.contacts != "", f.reference,
-		f.simd)
+		f.kernels)
 	lib := scene.Bodies.Library()
 	for i := range int32(lib.Len()) {
 		core, margin := geom.WithoutMargin(lib.Shape(i))
@@ -223,24 +227,20 @@ func (r *stepRun) advance(ctx context.Context) error {
 	return r.sim.Still(0)
 }
 
-func (r *stepRun) part(kind string, k int) string {
-	return filepath.Join(r.folder, fmt.Sprintf("%s-%06d.npz", kind, k))
-}
-
 // save writes the rows since the last part as a part, and the state behind it.
 func (r *stepRun) save() error {
-	if err := r.states.write(r.part("states", r.parts)); err != nil {
+	if err := r.writePart("states", r.states); err != nil {
 		return err
 	}
 	if r.problems != nil {
-		if err := r.problems.write(r.part("problems", r.parts)); err != nil {
+		if err := r.writePart("problems", r.problems); err != nil {
 			return err
 		}
 		r.problems.reset()
 		r.widths = append(r.widths, r.width)
 	}
 	if r.contacts != nil {
-		if err := r.contacts.write(r.part("contacts", r.parts)); err != nil {
+		if err := r.writePart("contacts", r.contacts); err != nil {
 			return err
 		}
 		r.found += int64(r.contacts.rows)
@@ -250,7 +250,7 @@ func (r *stepRun) save() error {
 	r.parts++
 	st, warm := r.sim.State(), r.sim.Warm()
 	text, err := json.Marshal(runState{r.key, r.step, r.parts, r.counts, digits(r.energy), digits(r.residual),
-		append(slices.Clone(r.widths), r.width), r.found, warm.Contacts})
+		append(slices.Clone(r.widths), r.width), r.found, warm.Contacts, r.sums})
 	if err != nil {
 		return err
 	}
@@ -264,9 +264,10 @@ func (r *stepRun) save() error {
 	for w, n := range st.Steps {
 		steps[w] = int32(n)
 	}
-	b.add(r.worlds, st.Pose, st.Velocity, st.Momentum, steps, warm.Count, warm.Pair, high, low, warm.Position,
-		warm.Impulse)
-	return b.write(filepath.Join(r.folder, runFile), runText, string(text))
+	columns := []any{st.Pose, st.Velocity, st.Momentum, steps, warm.Count, warm.Pair, high, low, warm.Position,
+		warm.Impulse}
+	b.add(r.worlds, columns...)
+	return b.write(filepath.Join(r.folder, runFile), runText, string(text), sumText, hashValues(string(text), columns...))
 }
 
 func digits(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
@@ -293,6 +294,11 @@ func (r *stepRun) load(scene *contact.Scene, solver contact.PairSolver) error {
 	if err != nil {
 		return err
 	}
+	sum := hashValues(t.Metadata[runText], t.Reals("pose"), t.Reals("velocity"), t.Reals("momentum"), t.Ints("steps"),
+		t.Ints("count"), t.Ints("pair"), t.Ints("id_high"), t.Ints("id_low"), t.Reals("position"), t.Reals("impulse"))
+	if sum != t.Metadata[sumText] {
+		return fmt.Errorf("%s: altered since the run wrote it; remove the folder to begin anew", path)
+	}
 	var saved runState
 	if err := json.Unmarshal([]byte(t.Metadata[runText]), &saved); err != nil {
 		return fmt.Errorf("%s: metadata: %w", path, err)
@@ -305,7 +311,10 @@ func (r *stepRun) load(scene *contact.Scene, solver contact.PairSolver) error {
 		return fmt.Errorf("%s: metadata: widths of %d parts, want %d", path, n-1, saved.Parts)
 	}
 	r.step, r.parts, r.counts, r.found = saved.Step, saved.Parts, saved.Counts, saved.Contacts
-	r.widths = saved.Widths[:len(saved.Widths)-1]
+	r.widths, r.sums = saved.Widths[:len(saved.Widths)-1], saved.Sums
+	if err := r.checkParts(); err != nil {
+		return err
+	}
 	if r.problems != nil {
 		r.widen(saved.Widths[len(r.widths)])
 	}
@@ -364,25 +373,7 @@ func (r *stepRun) finish() error {
 			return err
 		}
 	}
-	return r.clear()
-}
-
-// clear removes the folder of a run, if it is there and holds nothing else.
-func (r *stepRun) clear() error {
-	entries, err := os.ReadDir(r.folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		part, _ := filepath.Match("[cps]*-[0-9][0-9][0-9][0-9][0-9][0-9].npz", e.Name())
-		if e.Name() != runFile && !part {
-			return fmt.Errorf("%s has the file %s, which is not that of a run; remove it", r.folder, e.Name())
-		}
-	}
-	return os.RemoveAll(r.folder)
+	return r.remove()
 }
 
 func stepStatuses() string {

@@ -8,8 +8,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"unsafe"
 
 	"clearance/contact"
+	"clearance/internal/memory"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -141,6 +143,12 @@ func Worlds(kind string, worlds int, seed uint64) ([]World, error) {
 	f, ok := kinds[kind]
 	if !ok {
 		return nil, fmt.Errorf("unknown kind of scenes %q; the kinds are %v", kind, Kinds())
+	}
+	one := f(rand.New(rand.NewPCG(seed, 0))) // the others are about as large
+	bytes := float64(worlds) * (float64(len(one.Bodies))*(13*8+float64(unsafe.Sizeof(Body{}))) +
+		float64(len(one.Contacts))*(22*8+float64(unsafe.Sizeof(Contact{}))) + float64(unsafe.Sizeof(one)))
+	if err := memory.Check(fmt.Sprintf("%d worlds of %q", worlds, kind), bytes); err != nil {
+		return nil, err
 	}
 	list := make([]World, worlds)
 	for i := range list {

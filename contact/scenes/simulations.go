@@ -9,6 +9,7 @@ import (
 	"clearance/batch"
 	"clearance/contact"
 	"clearance/geom"
+	"clearance/internal/memory"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -63,6 +64,9 @@ func Simulation(kind string, worlds int, seed uint64) (*contact.Scene, *contact.
 	scene, err := contact.NewScene(batch.BodiesOfShapes(lib), body, nil,
 		batch.Physics{Density: &density, Friction: &friction})
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := memory.Check(fmt.Sprintf("%d worlds of %q", worlds, kind), 2*7*8*float64(worlds)*float64(len(body))); err != nil {
 		return nil, nil, err
 	}
 	state := &contact.State{Worlds: worlds}
