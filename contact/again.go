@@ -36,7 +36,7 @@ const (
 	pending suspectState = iota
 	proved
 	enters  // at entry
-	unknown // the pair is undecided, or turns too far
+	unknown // the pair is undecided, or rotates too far
 )
 
 // entry is a contact at a point that would enter: the material points of both parts that are deepest, or closest, at
@@ -96,7 +96,7 @@ func (s *Simulation) examine(ctx context.Context) error {
 	return nil
 }
 
-// ask solves the pending suspects at the poses of their times.
+// ask solves the suspects listed at the poses of their times.
 func (s *Simulation) ask(ctx context.Context) error {
 	n := len(s.asked)
 	if s.askedRoom.Len() < n {
@@ -163,16 +163,16 @@ func (s *Simulation) answer(u *suspect, k int) {
 	}
 }
 
-// apartAlong reports whether a pair that meets along n at the end of the step is apart along it before the step, but
-// for some depth: if the normal is fixed, or turns with one of the bodies. Beyond the middle of a thin body n points
-// the other way. A normal that is wrong makes a contact that does not help, and proves nothing.
+// apartAlong reports whether a pair that meets along n at the end of the step is separated along it before the step,
+// but for some depth: if the normal is fixed, or rotates with one of the bodies. Beyond the middle of a thin body n
+// points the other way. A normal that is wrong makes a contact that does not help, and proves nothing.
 func (s *Simulation) apartAlong(q *paths, n r3.Vec, depth float64) bool {
 	return s.gapAt(q, n, 0) >= -depth || q.a.angle != 0 && s.gapAt(q, q.a.carry(n, 1, 0), 0) >= -depth ||
 		q.b.angle != 0 && s.gapAt(q, q.b.carry(n, 1, 0), 0) >= -depth
 }
 
-// enter sets the entry of a suspect to the witnesses of row k of the answers, which are those of a time, or to the points
-// of the end that are farthest along n.
+// enter sets the entry of a suspect to the witnesses of row k of the answers, which are those of a time, or to the
+// points of the end that are farthest along n.
 //
 // The target makes the linear model of the step exact at the velocities of the solve: the relative velocity of the
 // points along n, and what is missing of their gap at the end of the step over Δt. So solves repeated this way are

@@ -52,8 +52,8 @@ func kernels(t *testing.T, scene *Scene, state *State, o StepOptions) *Simulatio
 	return s
 }
 
-// TestAgainBits: the bits of worlds that are solved again with more points, or stepped in parts, do not depend on workers,
-// on the other worlds, and on what was stepped before.
+// TestAgainBits: the bits of worlds that are solved again with more points, or stepped in parts, do not depend on
+// workers, on the other worlds, and on what was stepped before.
 func TestAgainBits(t *testing.T) {
 	const worlds, steps = 24, 40
 	scene, state := thrown(t, worlds)
@@ -117,7 +117,8 @@ func TestAgainMomentum(t *testing.T) {
 			for b := 1; b < 3; b++ {
 				k := 3*w + b
 				v := r3.Scale(scene.Mass[b], vecOf(s.state.Velocity[3*k:]))
-				p, l = r3.Add(p, v), r3.Add(l, r3.Add(r3.Cross(vecOf(s.state.Pose[7*k:]), v), vecOf(s.state.Momentum[3*k:])))
+				p, l = r3.Add(p, v), r3.Add(l, r3.Add(r3.Cross(vecOf(s.state.Pose[7*k:]), v),
+					vecOf(s.state.Momentum[3*k:])))
 			}
 			return p, l
 		}
@@ -146,7 +147,7 @@ func TestAgainMomentum(t *testing.T) {
 	}
 }
 
-// TestMotionUndecided: a world in which a body turns too far to prove its motion, also in the least parts, keeps its
+// TestMotionUndecided: a world in which a body rotates too far to prove its motion, also in the least parts, keeps its
 // state, and the one beside it goes on.
 func TestMotionUndecided(t *testing.T) {
 	half := r3.Vec{X: 0.1, Y: 0.2, Z: 0.3}
@@ -156,7 +157,7 @@ func TestMotionUndecided(t *testing.T) {
 	spin := 500 / dt
 	putVec(state.Momentum[3:], scene.Momentum(1, quat.Number{Real: 1}, r3.Vec{X: spin}))
 	s := simulation(t, scene, state, StepOptions{TimeStep: dt})
-	s.halvings = mostHalvings - 4 // its parts still turn by 31 rad
+	s.halvings = mostHalvings - 4 // its parts still rotate by 31 rad
 	if err := s.Step(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,8 @@ func TestMotionUndecided(t *testing.T) {
 func TestPathBounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(44, 10))
 	boxA, boxB := r3.Vec{X: 0.3, Y: 0.2, Z: 0.05}, r3.Vec{X: 0.2, Y: 0.1, Z: 0.1}
-	scene := testScene(t, []geom.Shape{geom.Box{HalfExtents: boxA}, geom.Box{HalfExtents: boxB}}, []r3.Vec{boxA, boxB}, 1,
+	scene := testScene(t, []geom.Shape{geom.Box{HalfExtents: boxA}, geom.Box{HalfExtents: boxB}}, []r3.Vec{boxA,
+		boxB}, 1,
 		0, 0)
 	s := simulation(t, scene, stateOf(1, slices.Repeat([]geom.Pose{geom.IdentityPose()}, 3)), StepOptions{TimeStep: 1})
 	p := &s.pairs[slices.IndexFunc(s.pairs, func(p partPair) bool { return p.a == 1 })]
@@ -216,7 +218,8 @@ func TestPathBounds(t *testing.T) {
 					m = q.b.carry(n, at, time)
 				}
 				if gap := s.gapAt(&q, m, time); gap < -1.25*p.depth {
-					t.Errorf("frame %d: at %g of [%g, %g] the gap is %g, allowed %g", frame, time, t0, t1, gap, -p.depth)
+					t.Errorf("frame %d: at %g of [%g, %g] the gap is %g, allowed %g", frame, time, t0, t1, gap,
+						-p.depth)
 				}
 			}
 		}

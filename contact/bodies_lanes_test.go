@@ -67,8 +67,8 @@ func (s *Simulation) kernelState() kernelState {
 }
 
 // TestBodiesInLanes: every variant gives the states before the solve and after it, the contacts, the impulses in world
-// axes and the audit that Go gives: the same bits, where the compiler of Go contracts no products and sums, but for the sums of the audit. Worlds that a kernel leaves, for their quaternions or an invalid state, are
-// those of Go.
+// axes and the audit that Go gives: the same bits, where the compiler of Go contracts no products and sums, but for the
+// sums of the audit. Worlds that a kernel leaves, for their quaternions or an invalid state, are those of Go.
 func TestBodiesInLanes(t *testing.T) {
 	const worlds = 11 // no multiple of the lanes
 	for _, variant := range lanes.Supported() {

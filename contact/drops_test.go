@@ -123,7 +123,7 @@ var dropKinds = []dropKind{
 type dropCase struct {
 	plate   float64 // thickness, m; 0: none
 	free    bool    // the plate has a density
-	moving  bool    // the plate, which impulses do not move, moves and turns
+	moving  bool    // the plate, which impulses do not move, moves and rotates
 	parts   bool    // the body is of three parts
 	other   bool    // a second body in place of the plate
 	dt      float64 // s
@@ -175,7 +175,8 @@ func dropScene(rng *rand.Rand, k *dropKind, c *dropCase) (*contact.Scene, error)
 		about := geom.Rotate(testkit.Unit(rng), 3*rng.Float64())
 		parts = append(parts, batch.Part{Shape: 1, Pose: geom.Translate(0.1*float64(i+1), 0, 0).Compose(about)})
 	}
-	bodies, err := batch.NewBodies(lib, []batch.Body{{Parts: []batch.Part{{Pose: geom.IdentityPose()}}}, {Parts: parts}})
+	bodies, err := batch.NewBodies(lib, []batch.Body{{Parts: []batch.Part{{Pose: geom.IdentityPose()}}},
+		{Parts: parts}})
 	if err != nil {
 		return nil, err
 	}
@@ -415,7 +416,8 @@ func TestDrops(t *testing.T) {
 	for i := range rows {
 		r := &rows[i]
 		t.Logf("%-17s %6d drops, %d through, deepest %.3g %% of the width; of %d world-steps %d solved again, %d in "+
-			"parts, %d not advanced (%s%s)", dropKinds[i].name, r.drops, r.through, 100*r.deepest, r.worldSteps, r.again,
+			"parts, %d not advanced (%s%s)", dropKinds[i].name, r.drops, r.through, 100*r.deepest, r.worldSteps,
+			r.again,
 			r.inParts, r.stuck, r.where, r.stuckAt)
 		if r.through > 0 || !(r.deepest <= mostDepth) || r.stuck > r.worldSteps/100 {
 			t.Errorf("%s: %d of %d through, deepest %g of the least width: %s", dropKinds[i].name, r.through, r.drops,

@@ -59,8 +59,9 @@ func (g *groups) form(p *Problem, only []int32, o *Options, out *Solution) {
 	g.problem = lanes.Problem{Bodies: p.Bodies, Contacts: p.Contacts, Mass: p.Mass, Inertia: p.Inertia,
 		Velocity: p.Velocity, Count: p.Count, BodyA: p.BodyA, BodyB: p.BodyB, ArmA: p.ArmA, ArmB: p.ArmB,
 		Frame: p.Frame, Friction: p.Friction, Target: p.Target, Warm: p.Warm, Impulse: out.Impulse,
-		Solved: out.Velocity, Residual: out.Residual, Scale: out.Scale, Primal: out.Primal, Dual: out.Dual, Complementarity: out.Complementarity,
-		Sweeps: out.Sweeps}
+		Solved: out.Velocity, Residual: out.Residual, Scale: out.Scale, Primal: out.Primal, Dual: out.Dual,
+		Complementarity: out.Complementarity,
+		Sweeps:          out.Sweeps}
 	// The residual of Newton's method is measured anew, and rounding must not send a solved world on. Half of the
 	// steps are left for Go.
 	g.options = lanes.Options{Convex: o.Model == CCP, Tolerance: 0.999 * o.Tolerance, Sweeps: o.Sweeps,

@@ -93,17 +93,35 @@ func TestRestitutionOfPairs(t *testing.T) {
 func TestMaterialFaults(t *testing.T) {
 	nan := math.NaN()
 	for want, change := range map[string]func(s *Scene){
-		"body 1: friction: NaN":                         func(s *Scene) { s.Friction[1] = nan },
-		"body 2: friction: -1":                          func(s *Scene) { s.Friction[2] = -1 },
-		"body 0: restitution: 1.5":                      func(s *Scene) { s.Restitution[0] = 1.5 },
-		"body 1: part 0: friction: +Inf":                func(s *Scene) { s.PartFriction = []PartValue{{1, 0, math.Inf(1)}} },
-		"body 1: part 0: restitution: NaN":              func(s *Scene) { s.PartRestitution = []PartValue{{1, 0, nan}} },
-		"friction of parts: entry 0: body 1: part 1":    func(s *Scene) { s.PartFriction = []PartValue{{1, 1, 0}} },
-		"friction of parts: entry 0 has no part":        func(s *Scene) { s.PartFriction = []PartValue{{1, AllParts, 0}} },
-		"restitution of pairs: entry 0: body 3":         func(s *Scene) { s.PairRestitution = []PairValue{{1, 0, 3, 0, 0}} },
-		"friction of pairs: entry 0: body 1 and itself": func(s *Scene) { s.PairFriction = []PairValue{{1, 0, 1, 0, 0}} },
-		"body 1: pair with body 2: restitution: -0.1":   func(s *Scene) { s.PairRestitution = []PairValue{{1, 0, 2, 0, -0.1}} },
-		"rule 9 of friction":                            func(s *Scene) { s.FrictionRule = 9 },
+		"body 1: friction: NaN":    func(s *Scene) { s.Friction[1] = nan },
+		"body 2: friction: -1":     func(s *Scene) { s.Friction[2] = -1 },
+		"body 0: restitution: 1.5": func(s *Scene) { s.Restitution[0] = 1.5 },
+		"body 1: part 0: friction: +Inf": func(s *Scene) {
+			s.PartFriction = []PartValue{{1, 0,
+				math.Inf(1)}}
+		},
+		"body 1: part 0: restitution: NaN": func(s *Scene) {
+			s.PartRestitution = []PartValue{{1, 0,
+				nan}}
+		},
+		"friction of parts: entry 0: body 1: part 1": func(s *Scene) { s.PartFriction = []PartValue{{1, 1, 0}} },
+		"friction of parts: entry 0 has no part": func(s *Scene) {
+			s.PartFriction = []PartValue{{1, AllParts,
+				0}}
+		},
+		"restitution of pairs: entry 0: body 3": func(s *Scene) {
+			s.PairRestitution = []PairValue{{1, 0, 3, 0,
+				0}}
+		},
+		"friction of pairs: entry 0: body 1 and itself": func(s *Scene) {
+			s.PairFriction = []PairValue{{1, 0, 1, 0,
+				0}}
+		},
+		"body 1: pair with body 2: restitution: -0.1": func(s *Scene) {
+			s.PairRestitution = []PairValue{{1, 0, 2, 0,
+				-0.1}}
+		},
+		"rule 9 of friction": func(s *Scene) { s.FrictionRule = 9 },
 		"bodies 0 and 1: friction: +Inf": func(s *Scene) {
 			s.Friction[0], s.Friction[1], s.FrictionRule = 1e200, 1e200, Product
 		},
@@ -132,7 +150,8 @@ func TestMaterialsOfParts(t *testing.T) {
 		}
 		bodies, err := batch.NewBodies(lib, []batch.Body{
 			{Parts: []batch.Part{{Shape: 0, Pose: geom.IdentityPose()}}},
-			{Parts: []batch.Part{{Shape: 1, Pose: geom.Translate(0, 0, -0.1)}, {Shape: 1, Pose: geom.Translate(0, 0, 0.1)}}},
+			{Parts: []batch.Part{{Shape: 1, Pose: geom.Translate(0, 0, -0.1)}, {Shape: 1, Pose: geom.Translate(0, 0,
+				0.1)}}},
 		})
 		if err != nil {
 			t.Fatal(err)

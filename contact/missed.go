@@ -85,7 +85,8 @@ func (s *Simulation) missed(w int) (found bool) {
 }
 
 // unproved appends the near pairs of a world that may penetrate too deep in the step by the velocities of the solve, as
-// far as their normals before the step can tell. Pairs without contacts, which are proved apart, are not among them.
+// far as their normals before the step can tell. Pairs without contacts, which are proved separated, are not among
+// them.
 func (s *Simulation) unproved(w int, list []suspect) []suspect {
 	normals := s.results.Normal().F64
 	for i := int(s.first[w]); i < int(s.first[w+1]); i++ {
@@ -124,7 +125,7 @@ func (s *Simulation) unproved(w int, list []suspect) []suspect {
 // allowed is how deep the parts of a pair may penetrate in a step, and the gap that points which would enter are to
 // keep, where the gap before the step is at least lower. No step makes a pair deeper than p.depth that was not. One
 // that is clearly deeper comes from a state of the caller, and its bodies must be able to part: it may get deeper by as
-// much in a step, as turning bodies do, and is not thrown out within one.
+// much in a step, as rotating bodies do, and is not thrown out within one.
 func (p *partPair) allowed(lower float64) (depth, goal float64) {
 	if lower < -1.25*p.depth {
 		return p.depth - lower, lower
@@ -151,8 +152,8 @@ func (s *Simulation) listOpen() bool {
 	return len(s.contacts.only) > 0
 }
 
-// turnsApart reports whether balls around the centers of mass, which hold the parts at any rotation, prove them apart
-// throughout the step.
+// turnsApart reports whether balls around the centers of mass, which hold the parts at any rotation, prove them
+// separated throughout the step.
 func (s *Simulation) turnsApart(w int, p *partPair) bool {
 	a, b := s.bodiesOf(w, p)
 	shift, between := r3.Scale(s.o.TimeStep, r3.Sub(b.next.velocity, a.next.velocity)), r3.Sub(b.center, a.center)

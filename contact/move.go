@@ -106,7 +106,7 @@ func (s *Simulation) validAfter(k int) bool {
 }
 
 // advance finds where the velocities of the solve take body b of its world, entry k of all. It reports false of a body
-// that turns too fast.
+// that rotates too fast.
 func (s *Simulation) advance(k, b int) (ok bool) {
 	dt, body := s.o.TimeStep, &s.bodies[k]
 	v, free := s.solution.Velocity[6*k:6*k+6], s.problem.Velocity[6*k:6*k+6]

@@ -43,7 +43,8 @@ func (s *Simulation) newHalf() error {
 	o := s.o
 	o.TimeStep /= 2
 	state := &State{Worlds: worlds, Pose: make([]float64, 7*worlds*bodies)}
-	half := &Simulation{scene: s.scene, pairs: s.pairs, features: s.features, inverse: s.inverse, solver: s.solver, o: o,
+	half := &Simulation{scene: s.scene, pairs: s.pairs, features: s.features, inverse: s.inverse, solver: s.solver,
+		o:       o,
 		gravity: s.gravity, builder: s.builder, fixed: s.fixed, arm: s.arm, memory: s.memory, halvings: s.halvings + 1}
 	half.contacts.trusted = true
 	if err := half.start(state); err != nil {

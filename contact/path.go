@@ -12,7 +12,7 @@ import (
 )
 
 // A path is the motion of a body within a step, over the time t from 0 to 1: its center of mass moves along the line
-// between both ends, and it turns at a constant rate about a constant axis by the shortest rotation between them.
+// between both ends, and it rotates at a constant rate about a constant axis by the shortest rotation between them.
 type path struct {
 	from, to geom.Pose
 	start    r3.Vec // center of mass at 0
@@ -66,7 +66,7 @@ func (p *path) poseAt(t float64) geom.Pose {
 
 func (p *path) centerAt(t float64) r3.Vec { return addScaled(p.start, t, p.shift) }
 
-// carry is the direction at time t of one that turns with the body and is n at time at.
+// carry is the direction at time t of one that rotates with the body and is n at time at.
 func (p *path) carry(n r3.Vec, at, t float64) r3.Vec {
 	if p.angle == 0 || at == t {
 		return n
@@ -91,7 +91,7 @@ func (s *Simulation) pathsOf(w int, p *partPair) paths {
 
 // unique reports whether the shortest rotations are those of the step.
 func (s *Simulation) unique(w int, p *partPair) bool {
-	const most = 3 // rad, below half a turn
+	const most = 3 // rad, below half a revolution
 	a, b := s.bodiesOf(w, p)
 	return (a.next.angle <= most || p.armA == 0) && (b.next.angle <= most || p.armB == 0)
 }
@@ -105,7 +105,7 @@ const (
 
 // within reports whether planes normal to n, or to a half-space of the pair, prove that the parts penetrate by at most
 // depth at t1, and by at most a quarter of p.depth more at all times between t0 and t1. n is from A to B at time at,
-// and turns with A, with B, or not at all.
+// and rotates with A, with B, or not at all.
 //
 // The penetration is at most the overlap along any direction. Let f(t) = ⟨n(t), x_B(t) − x_A(t)⟩ for points of both
 // parts. It exceeds the linear interpolation of its ends by at least −⅛·max|f″| (of t over the interval), so that the
@@ -113,8 +113,8 @@ const (
 // this. With the rotation vectors α and β of both bodies over the interval, c the distance of their centers of mass,
 // v how far these move relative to each other, r_A and r_B the arms of the parts about them:
 //   - n constant: f″ is that of the rotations, |f″| ≤ |α|²r_A + |β|²r_B.
-//   - n turns with A: ⟨n, x_A − c_A⟩ is constant; that of B about its center changes by β − α, and
-//     |f″| ≤ |α|²c + 2|α|v + |β − α|(|α| + |β|)r_B. If n turns with B, A and B change places.
+//   - n rotates with A: ⟨n, x_A − c_A⟩ is constant; that of B about its center changes by β − α, and
+//     |f″| ≤ |α|²c + 2|α|v + |β − α|(|α| + |β|)r_B. If n rotates with B, A and B change places.
 func (s *Simulation) within(q *paths, n r3.Vec, at, t0, t1 float64, frame int, depth float64) bool {
 	p, h := q.pair, t1-t0
 	alpha, beta := h*q.a.angle, h*q.b.angle
@@ -162,7 +162,7 @@ func (s *Simulation) withinBoth(q *paths, first, last r3.Vec, at, depth float64)
 }
 
 // curvature is the largest second derivative of a coordinate of a point at an arm, which may be infinite for a body
-// that does not turn.
+// that does not rotate.
 func curvature(angle, arm float64) float64 {
 	if angle == 0 || arm == 0 {
 		return 0
@@ -170,8 +170,8 @@ func curvature(angle, arm float64) float64 {
 	return angle * angle * arm
 }
 
-// curvature is that of the coordinate of a point at an arm of one body along a normal that turns with the other one, by
-// the angle of this; both is the sum of both angles.
+// curvature is that of the coordinate of a point at an arm of one body along a normal that rotates with the other one,
+// by the angle of this; both is the sum of both angles.
 func (q *paths) curvature(angle, both, t0, t1, arm float64) float64 {
 	c0, c1 := r3.Sub(q.b.centerAt(t0), q.a.centerAt(t0)), r3.Sub(q.b.centerAt(t1), q.a.centerAt(t1))
 	bend := angle * (angle*max(length(c0), length(c1)) + 2*length(r3.Sub(c1, c0)))

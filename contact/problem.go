@@ -141,8 +141,8 @@ func (s Status) String() string {
 //
 // Primal is ε_p, the largest distance of an impulse from its cone K, in N·s. Dual is ε_d, the largest distance
 // of c + Γ from K*, in m/s. Complementarity is ε_c, the largest |⟨λ, c + Γ⟩|, in J. Γ is zero for the CCP. All
-// are recomputed from the impulses; these have units, and decide nothing. A small residual of the NCP bounds no error: the problem may have other
-// solutions, far away.
+// are recomputed from the impulses; these have units, and decide nothing. A small residual of the NCP bounds no error:
+// the problem may have other solutions, far away.
 type Solution struct {
 	Impulse  []float64 // [W,C,3] λ in the frames of the contacts, N·s; zero from Count on
 	Velocity []float64 // [W,B,6] v_f + M⁻¹Jᵀλ

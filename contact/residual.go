@@ -82,8 +82,8 @@ func (s *worldSolver) islandOf(r *row) int {
 // speedAt bounds the speed of the point of a body at an arm by the terms that are added up to it.
 func speedAt(t *twist, arm r3.Vec) float64 { return length(t.lin) + length(t.ang)*length(arm) }
 
-// traceOf is the trace of the block JM⁻¹Jᵀ of a contact with orthonormal axes, which is at least its largest eigenvalue:
-// a body of mass m and inertia I adds 3/m + ‖r‖²·tr I⁻¹ − rᵀI⁻¹r.
+// traceOf is the trace of the block JM⁻¹Jᵀ of a contact with orthonormal axes, which is at least its largest
+// eigenvalue: a body of mass m and inertia I adds 3/m + ‖r‖²·tr I⁻¹ − rᵀI⁻¹r.
 func (s *worldSolver) traceOf(r *row) (h float64) {
 	for side, b := range [2]int{r.a, r.b} {
 		arm := r.ra
@@ -104,8 +104,8 @@ func withSlip(model Model, c r3.Vec, mu float64) r3.Vec {
 	return c
 }
 
-// residual is h·‖λ − Π_K(λ − (c + Γ)/h)‖, given c + Γ: the natural map of the model, in m/s. It is 0 at solutions alone,
-// does not fall as h grows, and does not change when masses, inertias and impulses are scaled together.
+// residual is h·‖λ − Π_K(λ − (c + Γ)/h)‖, given c + Γ: the natural map of the model, in m/s. It is 0 at solutions
+// alone, does not fall as h grows, and does not change when masses, inertias and impulses are scaled together.
 func (r *row) residual(l, c r3.Vec) float64 {
 	h := r.trace
 	x := r3.Vec{X: l.X - c.X/h, Y: l.Y - c.Y/h, Z: l.Z - c.Z/h}

@@ -18,8 +18,8 @@ type Contacts struct {
 	Position     []float64 // [N,3] metres, world axes, before the step
 	Normal       []float64 // [N,3] unit, from a to b
 	Impulse      []float64 // [N,3] N·s, world axes
-	// Gap [N] is an upper bound of the gap along the normal before the step, in metres; NaN at points that had none then
-	// and would have entered later in the step.
+	// Gap [N] is an upper bound of the gap along the normal before the step, in metres; NaN at points that had none
+	// then and would have entered later in the step.
 	Gap []float64
 	ID  []uint64 // [N] of the points of their pair; it lasts as long as the features that meet
 }

@@ -38,7 +38,8 @@ func TestContactForces(t *testing.T) {
 		sums := make([]float64, 3*6)
 		for i := range c.Len() {
 			k, n := 3*int(c.World[i]), vecOf(c.Normal[3*i:])
-			if math.Abs(r3.Norm(n)-1) > 1e-12 || n.Z < 1-1e-9 || math.Abs(c.Gap[i]) > 1e-4 || c.PartA[i]+c.PartB[i] != 0 {
+			if math.Abs(r3.Norm(n)-1) > 1e-12 || n.Z < 1-1e-9 || math.Abs(c.Gap[i]) > 1e-4 ||
+				c.PartA[i]+c.PartB[i] != 0 {
 				t.Errorf("contact %d: normal %v, gap %g, parts %d and %d", i, n, c.Gap[i], c.PartA[i], c.PartB[i])
 			}
 			if z := c.Position[3*i+2] - 0.2*float64(c.BodyA[i]); math.Abs(z) > 1e-4 {
@@ -59,7 +60,8 @@ func TestContactForces(t *testing.T) {
 					continue // the ground
 				}
 				gravity := []float64{0, 0, -9.81 * mass}[j]
-				if got, want := f[j]+gravity, mass*(s.State().Velocity[3*k+j]-before[3*k+j])/dt; math.Abs(got-want) > 1e-8 {
+				if got, want := f[j]+gravity,
+					mass*(s.State().Velocity[3*k+j]-before[3*k+j])/dt; math.Abs(got-want) > 1e-8 {
 					t.Errorf("body %d: force %g along %d, want %g", k, got, j, want)
 				}
 				if got, want := f[3+j], (s.State().Momentum[3*k+j]-momentum[3*k+j])/dt; math.Abs(got-want) > 1e-8 {
@@ -89,7 +91,8 @@ func TestRunStill(t *testing.T) {
 		err := s.Run(t.Context(), steps, nil, func(int) bool { made++; return true })
 		var still *StillError
 		if !errors.As(err, &still) || made != min(steps, 10) || still.Steps != made ||
-			!strings.Contains(err.Error(), "no world advanced") || !strings.Contains(err.Error(), "2 too_many_contacts") {
+			!strings.Contains(err.Error(), "no world advanced") ||
+			!strings.Contains(err.Error(), "2 too_many_contacts") {
 			t.Errorf("%d steps: %v after %d", steps, err, made)
 		}
 		s = simulation(t, scene, &State{Worlds: 2, Pose: lift}, o)
@@ -152,7 +155,8 @@ func TestRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	per := 7 * 4
-	if err := s.Reset([]int32{2, 0}, &State{Pose: append(slices.Clone(state.Pose[2*per:]), state.Pose[:per]...)}); err != nil {
+	if err := s.Reset([]int32{2, 0}, &State{Pose: append(slices.Clone(state.Pose[2*per:]),
+		state.Pose[:per]...)}); err != nil {
 		t.Fatal(err)
 	}
 	if st := s.State(); st.Status[0] != NotStepped || st.Steps[2] != 0 || st.Steps[1] != 10 {
@@ -168,7 +172,8 @@ func TestRestore(t *testing.T) {
 	bad := *warm
 	bad.Pair = slices.Clone(bad.Pair)
 	bad.Pair[0] = 1 << 20
-	for _, err := range []error{s.Restore(&short, warm), s.Restore(&at, &bad), s.Reset([]int32{3}, &State{Pose: state.Pose[:per]}),
+	for _, err := range []error{s.Restore(&short, warm), s.Restore(&at, &bad), s.Reset([]int32{3},
+		&State{Pose: state.Pose[:per]}),
 		s.Reset([]int32{1}, &State{})} {
 		if err == nil {
 			t.Error("a state of another simulation is taken")
@@ -205,7 +210,8 @@ func TestContactForcesOfParts(t *testing.T) {
 		}
 		var c Contacts
 		s.AppendContacts(&c)
-		if c.Len() != s.CountContacts() || len(c.Impulse) != 3*c.Len() || len(c.Gap) != c.Len() || len(c.ID) != c.Len() {
+		if c.Len() != s.CountContacts() || len(c.Impulse) != 3*c.Len() || len(c.Gap) != c.Len() ||
+			len(c.ID) != c.Len() {
 			t.Fatalf("%d contacts of %d", c.Len(), s.CountContacts())
 		}
 		sums := make([]float64, 3*worlds)
@@ -224,8 +230,10 @@ func TestContactForcesOfParts(t *testing.T) {
 			for j := range 3 {
 				k := 3*(2*w+1) + j
 				want := (s.State().Velocity[k]-before[k])/dt - []float64{0, 0, -9.81}[j]
-				if got := forces[12*w+6+j]; math.Abs(got-want) > 1e-7*(1+math.Abs(want)) || math.Abs(got-sums[3*w+j]) > 1e-7*(1+math.Abs(got)) {
-					t.Fatalf("world %d, %v: force %g along %d, sum of contacts %g, want %g", w, s.State().Status[w], got, j,
+				if got := forces[12*w+6+j]; math.Abs(got-want) > 1e-7*(1+math.Abs(want)) ||
+					math.Abs(got-sums[3*w+j]) > 1e-7*(1+math.Abs(got)) {
+					t.Fatalf("world %d, %v: force %g along %d, sum of contacts %g, want %g", w, s.State().Status[w],
+						got, j,
 						sums[3*w+j], want)
 				}
 			}

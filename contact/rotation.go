@@ -25,9 +25,9 @@ const (
 	// turnAngle is the largest angle of a Moser-Veselov step; a time step of a larger one has several. The phase is off
 	// by 1e-7 of the angle at most then, by 1e-10 at 0.2 rad (TestRotationOrder).
 	turnAngle = 0.5
-	// mostTurns is the largest number of Moser-Veselov steps of a time step. Bodies that turn by more are [TooFast].
+	// mostTurns is the largest number of Moser-Veselov steps of a time step. Bodies that rotate by more are [TooFast].
 	mostTurns = 1024
-	// mostAngle is the largest angle in radians that a body turns about a fixed axis by in a time step. Rounding is
+	// mostAngle is the largest angle in radians that a body rotates about a fixed axis by in a time step. Rounding is
 	// below 1e-8 rad then: the small angle has a relative error of some units, and so have those that are doubled.
 	mostAngle = 0x1p20
 	// turnIterations bounds Newton's method for c, which takes four steps at most from |hIy/2| ≤ ¼.
@@ -81,8 +81,8 @@ func series(c []float64, x, z float64) float64 {
 	return x*(c[0]+c[2]*x+c[3]*z+c[5]*xx+c[6]*xz+c[7]*zz) + z*(c[1]+c[4]*z+c[8]*zz)
 }
 
-// moserVeselov solves c = (1 + c²)w − (g₁c₂c₃, g₂c₃c₁, g₃c₁c₂), where w is ½hI⁻¹y and g₁ = (I₃ − I₂)/I₁ and so on, which
-// are at most 1 of every body: so the step is as well-conditioned for a needle as for a ball.
+// moserVeselov solves c = (1 + c²)w − (g₁c₂c₃, g₂c₃c₁, g₃c₁c₂), where w is ½hI⁻¹y and g₁ = (I₃ − I₂)/I₁ and so on,
+// which are at most 1 of every body: so the step is as well-conditioned for a needle as for a ball.
 func moserVeselov(w, g r3.Vec) r3.Vec {
 	more := 1 + dotVec(w, w)
 	c := r3.Vec{X: more*w.X - g.X*w.Y*w.Z, Y: more*w.Y - g.Y*w.Z*w.X, Z: more*w.Z - g.Z*w.X*w.Y}

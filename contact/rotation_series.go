@@ -46,7 +46,7 @@ func principalAxes(in [6]float64) (moments [3]float64, axes [3]r3.Vec) {
 				continue // it changes both moments by less than their rounding
 			}
 			done = false
-			turn(&a, &v, p, q)
+			jacobi(&a, &v, p, q)
 		}
 		if done {
 			break
@@ -65,8 +65,8 @@ func principalAxes(in [6]float64) (moments [3]float64, axes [3]r3.Vec) {
 	return moments, axes
 }
 
-// turn is a rotation of Jacobi's method: it makes element p, q zero.
-func turn(a, v *[3][3]float64, p, q int) {
+// jacobi is a rotation of Jacobi's method: it makes element p, q zero.
+func jacobi(a, v *[3][3]float64, p, q int) {
 	theta := (a[q][q] - a[p][p]) / (2 * a[p][q])
 	t := 1 / (math.Abs(theta) + math.Sqrt(theta*theta+1))
 	if theta < 0 {

@@ -94,7 +94,8 @@ func TestFreeRotation(t *testing.T) {
 			if !(off <= 1e-11) || !(late <= 1e-6) || exact != nil && flips < 10 {
 				t.Errorf("%s %s: energy off by %.3g, the last of %d flips by %.3g", variant, b.name, off, flips, late)
 			}
-			t.Logf("%s %s: energy off by %.2g, the last of %d flips by %.2g of the time", variant, b.name, off, flips, late)
+			t.Logf("%s %s: energy off by %.2g, the last of %d flips by %.2g of the time", variant, b.name, off, flips,
+				late)
 		}
 	}
 }
@@ -202,8 +203,8 @@ func TestRotationOrder(t *testing.T) {
 	}
 }
 
-// TestRotationIsExact: a body turned about a principal axis turns by the angle ωΔt, and a symmetric one precesses about
-// its momentum by |L|Δt/I while it turns about its axis.
+// TestRotationIsExact: a body rotated about a principal axis rotates by the angle ωΔt, and a symmetric one precesses
+// about its momentum by |L|Δt/I while it rotates about its axis.
 func TestRotationIsExact(t *testing.T) {
 	for _, theta := range []float64{1e-9, 1e-3, 0.3, 2, 40, 500} {
 		for _, moments := range [][3]float64{{1, 1, 1}, {1, 1, 1.5}, {0.2, 1, 1}, {0.01, 1, 1}} {
@@ -262,7 +263,7 @@ func TestRotationScales(t *testing.T) {
 	}
 }
 
-// TestTooFast: a body that turns by more than the limit keeps its world where it is, with a status, and others go on.
+// TestTooFast: a body that rotates by more than the limit keeps its world where it is, with a status, and others go on.
 func TestTooFast(t *testing.T) {
 	half := r3.Vec{X: 0.1, Y: 0.2, Z: 0.3}
 	for _, variant := range append(lanes.Supported(), Off) {

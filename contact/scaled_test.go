@@ -76,15 +76,16 @@ func TestSolveScales(t *testing.T) {
 					!slices.Equal(b.Residual, scaledBy(a.Residual, speed)) ||
 					!slices.Equal(b.Scale, scaledBy(a.Scale, speed)) || !slices.Equal(a.Status, b.Status) ||
 					!slices.Equal(b.Complementarity, scaledBy(a.Complementarity, mass+2*speed)) {
-					t.Errorf("%s %v %q: other bits, scaled by 2^%d, 2^%d, 2^%d", kind, model, variant, mass, length, time)
+					t.Errorf("%s %v %q: other bits, scaled by 2^%d, 2^%d, 2^%d", kind, model, variant, mass, length,
+						time)
 				}
 			}
 		}
 	}
 }
 
-// TestPushAtEverySize: a cube is pushed with a force that grows to twice its friction within 0.4 s. It starts to slide at
-// half of that time, and has μg·t²/2T of the rest of it at the end.
+// TestPushAtEverySize: a cube is pushed with a force that grows to twice its friction within 0.4 s. It starts to slide
+// at half of that time, and has μg·t²/2T of the rest of it at the end.
 func TestPushAtEverySize(t *testing.T) {
 	const mu, g, dt, end = 0.4, 9.81, 1e-3, 0.4
 	for _, size := range []struct{ mass, half float64 }{{1, 0.1}, {0.1, 0.05}, {1e-2, 1e-2}, {1e-4, 2e-3}} {

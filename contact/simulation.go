@@ -83,8 +83,8 @@ func (o StepOptions) withDefaults() (StepOptions, error) {
 // StepStatus says how the last step of a world ended.
 type StepStatus uint8
 
-// Statuses of a step. A world is advanced by [Advanced], [Accepted] and [AdvancedInParts] alone; by all others its state
-// is kept.
+// Statuses of a step. A world is advanced by [Advanced], [Accepted] and [AdvancedInParts] alone; by all others its
+// state is kept.
 const (
 	NotStepped      StepStatus = iota
 	Advanced                   // pairs and contacts are decided
@@ -93,7 +93,7 @@ const (
 	TooManyContacts            // more than StepOptions.Contacts
 	SolveUndecided             // the contact problem was not solved to the tolerance, or fails the audit of its energy
 	StepInvalid                // the state or the forces are invalid
-	TooFast                    // a body turns by more than 512 rad in the step, or one of equal moments by 2²⁰
+	TooFast                    // a body rotates by more than 512 rad in the step, or one of equal moments by 2²⁰
 	AdvancedInParts            // as Advanced, by a half of the time step and less, see State.Parts
 	MotionUndecided            // a pair may pass through another by the motion of the step, and of its least parts
 	OutOfMemory                // its contacts would take more memory than there is
@@ -195,7 +195,8 @@ type Simulation struct {
 	rules    lanes.Rules
 	assembly lanes.Assembly
 	allowed  []float64 // [W] error of the energy identity that residuals and rounding allow
-	change   []float64 // [W] of the relative speed of points of two bodies at most; -1: a state is not finite, -2: too fast
+	// [W] of the relative speed of points of two bodies at most; -1: a state is not finite, -2: too fast
+	change []float64
 
 	// The passes over worlds lo to hi-1, kept so that a step allocates nothing.
 	passPrepare, passRows, passAssemble, passMove, passFinish func(worker *stepWorker, lo, hi int)

@@ -160,8 +160,8 @@ func encodedSurface(s *batch.PairPhysics) ([]byte, error) {
 	return append(o.b, '}'), o.err
 }
 
-// WritePhysics writes bodies as [WriteScene] does, with the physics of each and the surfaces of pairs, which [ReadScene]
-// reads back.
+// WritePhysics writes bodies as [WriteScene] does, with the physics of each and the surfaces of pairs, which
+// [ReadScene] reads back.
 func WritePhysics(path string, b *batch.Bodies, pairs BodyPairs, physics []batch.Physics,
 	surfaces []batch.PairPhysics) error {
 	p, err := bodyParts(b)

@@ -42,8 +42,8 @@ type Scene struct {
 //
 //	"surfaces": [{"bodies": ["hammer", "mug"], "parts": [1, null], "friction": 0.2, "restitution": 0}]
 //
-// The last one that names a pair counts. Inertias have 3 or 6 numbers, see [batch.Physics]. "fixed": true is a body that
-// does not move.
+// The last one that names a pair counts. Inertias have 3 or 6 numbers, see [batch.Physics]. "fixed": true is a body
+// that does not move.
 func ReadScene(path string) (Scene, error) {
 	p, lib, err := readLibrary(path)
 	if err != nil {

@@ -207,7 +207,8 @@ func checkStructured(t *testing.T, rng *rand.Rand, names []string, shapes []geom
 			}
 			if d := w.Exact(&r); d.Smoothness().Full() {
 				if kink := oneSided(&r, &d); kink > 1e-3 {
-					t.Errorf("%s: %v, and one-sided derivatives of the distance differ by %g", s.name, d.Smoothness(), kink)
+					t.Errorf("%s: %v, and one-sided derivatives of the distance differ by %g", s.name, d.Smoothness(),
+						kink)
 				}
 			}
 		}

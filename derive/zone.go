@@ -110,7 +110,7 @@ func reach(s *placed, f *feature, d r3.Vec, q float64) float64 {
 	return math.Inf(1)
 }
 
-// sideInside is the distance from the boundary of an edge that counts. The side of a frustum bends away: with (a, b)
+// sideInside is the distance from the boundary of an edge that counts. The side of a frustum is curved: with (a, b)
 // the unit direction of its line in the plane of radius and axis, the support function of the points up to i from x is
 // i·|a·ρ(d) + b·d.Z| above that of x, which lies below i·|<t, y>| by up to i·|a|·y²/(2(ρ-t)). That is at most
 // q/2/(1+q) of the curvature r/ρ of the circle through x for i ≤ q·r/(12|a|), q ≤ 1, t ≤ ρ·q/2.

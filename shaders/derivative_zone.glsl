@@ -29,7 +29,8 @@ double reachOf(uint k, Feature f, dvec3 d, double q) {
     return (f.dimension == 1u ? 0.5lf * q : q) * squareRoot(l.x * l.x + l.y * l.y);
 }
 
-// sideInside is the distance from the boundary of an edge that counts: the side of a frustum bends away.
+// sideInside is the distance from the boundary of an edge that counts: the side of a frustum is curved, away from the
+// other core.
 double sideInside(uint k, Feature f, dvec3 d, double inside, double q) {
     Shape s = shapeOf(k);
     uint kind = shapes[s.record].kind;

@@ -59,8 +59,8 @@ func isLie(column, change string, honest float64, m contact.Model) bool {
 	return change == "the other sign"
 }
 
-// TestContactLies: every column of a solution by 1 %, sign, zero, NaN, infinity and swapped worlds, and every status, of
-// one world and of all, is refuted or said to be not audited. A larger bound is as true.
+// TestContactLies: every column of a solution by 1 %, sign, zero, NaN, infinity and swapped worlds, and every status,
+// of one world and of all, is refuted or said to be not audited. A larger bound is as true.
 func TestContactLies(t *testing.T) {
 	kinds, worlds := []string{"stick", "heavy"}, 3
 	if need.All() {
@@ -167,7 +167,8 @@ func TestContactHonest(t *testing.T) {
 					&s); err != nil {
 					t.Fatal(err)
 				}
-				r, err := verify.AuditContacts(p, &s, verify.ContactAudit{Model: m, Tolerance: tolerance, Bounds: bounds})
+				r, err := verify.AuditContacts(p, &s, verify.ContactAudit{Model: m, Tolerance: tolerance,
+					Bounds: bounds})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -175,7 +176,8 @@ func TestContactHonest(t *testing.T) {
 					t.Errorf("%s %v, seed %d, tolerance %g: %v", kind, m, seed, tolerance, f)
 				}
 				if r.Unaudited > 0 {
-					t.Errorf("%s %v, seed %d, tolerance %g: %d bounds not audited: %v", kind, m, seed, tolerance, r.Unaudited,
+					t.Errorf("%s %v, seed %d, tolerance %g: %d bounds not audited: %v", kind, m, seed, tolerance,
+						r.Unaudited,
 						s.Bound)
 				}
 			}

@@ -142,7 +142,8 @@ func (r *ContactReport) judgeScale(s *contact.Solution, o *ContactAudit, w int, 
 	}
 	switch {
 	case !known:
-		r.fail(w, "scale", "the stored speed scale, %g m/s, is that of no contact; the recomputed one is %g", s.Scale[w],
+		r.fail(w, "scale", "the stored speed scale, %g m/s, is that of no contact; the recomputed one is %g",
+			s.Scale[w],
 			n.scale)
 	case !(n.certain*s.Scale[w] <= (1+contactRounding)*s.Residual[w]),
 		!(s.Residual[w] <= (1+contactRounding)*n.possible*s.Scale[w]):

@@ -52,7 +52,8 @@ under --model, which 'verify contact' audits.`,
 	fs.StringVar(&f.scene, "scene", f.scene, "kind of scene: "+strings.Join(scenes.Kinds(), ", "))
 	fs.IntVar(&f.worlds, "worlds", f.worlds, "number of worlds")
 	fs.Uint64Var(&f.seed, "seed", f.seed, "seed of the scenes")
-	fs.Float64Var(&f.tolerance, "tolerance", f.tolerance, "largest residual of a solved world, relative to its speed scale")
+	fs.Float64Var(&f.tolerance, "tolerance",
+		f.tolerance, "largest residual of a solved world, relative to its speed scale")
 	fs.Float64Var(&f.omega, "relaxation", f.omega, "over-relaxation of sweeps, in (0, 2)")
 	fs.IntVar(&f.workers, "workers", 0, "goroutines of the batch; 0 is one per CPU")
 	fs.BoolVar(&f.bounds, "bounds", false, "bound the error of the ccp, at the cost of a second solve")
@@ -232,7 +233,8 @@ func printContacts(e *env, f *contactFlags, p *contact.Problem, lines []contactL
 	}
 	fmt.Fprintf(e.stdout, "%s of %s, tolerance %g\n", plural(p.Worlds, "world"), of, f.tolerance)
 	tw := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "solver\tsolved\tundecided\tinvalid\titerations\tµs/world\tresidual m/s\trelative\tε_p N·s\tε_d m/s\tε_c J\tCoulomb N·s\t"+
+	fmt.Fprintln(tw, "solver\tsolved\tundecided\tinvalid\titerations\tµs/world\tresidual m/s\trelative\t"+
+		"ε_p N·s\tε_d m/s\tε_c J\tCoulomb N·s\t"+
 		"dissipation J\tinternal N·s\tbound m/s\t")
 	number := func(x float64) string {
 		if math.IsNaN(x) {
@@ -241,8 +243,10 @@ func printContacts(e *env, f *contactFlags, p *contact.Problem, lines []contactL
 		return fmt.Sprintf("%.1e", x)
 	}
 	for _, l := range lines {
-		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%.1f\t%.1f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", l.name, l.solved, l.undecided,
-			l.invalid, l.iterations, 1e6*l.seconds/float64(p.Worlds), number(l.residual), number(l.relative), number(l.primal), number(l.dual),
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%.1f\t%.1f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", l.name, l.solved,
+			l.undecided,
+			l.invalid, l.iterations, 1e6*l.seconds/float64(p.Worlds), number(l.residual), number(l.relative),
+			number(l.primal), number(l.dual),
 			number(l.complementarity),
 			number(l.coulomb), number(l.dissipation), number(l.internal), number(l.bound))
 	}

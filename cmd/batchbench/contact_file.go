@@ -26,7 +26,8 @@ func contactColumns(bodies, contacts int) (problem, solution []dataset.ColumnSpe
 		ints("body_a", c), ints("body_b", c), real("arm_a", 3*c), real("arm_b", 3*c), real("frame", 9*c),
 		real("friction", c), real("target", c), real("compliance", 2*c), real("warm", 3*c)}
 	solution = []dataset.ColumnSpec{real("impulse", 3*c), real("solved_velocity", 6*b), real("residual", 1),
-		real("scale", 1), real("primal", 1), real("dual", 1), real("complementarity", 1), real("bound", 1), ints("sweeps", 1), ints("newton_steps", 1),
+		real("scale", 1), real("primal", 1), real("dual", 1), real("complementarity", 1), real("bound", 1),
+		ints("sweeps", 1), ints("newton_steps", 1),
 		{Name: "status", Width: 1, Codes: true}}
 	return problem, solution
 }
@@ -110,7 +111,8 @@ func readContacts(path string) (p *contact.Problem, s *contact.Solution, meta ma
 		}
 	}
 	s = &contact.Solution{Impulse: t.Reals("impulse"), Velocity: t.Reals("solved_velocity"),
-		Residual: t.Reals("residual"), Scale: t.Reals("scale"), Primal: t.Reals("primal"), Dual: t.Reals("dual"), Complementarity: t.Reals("complementarity"), Bound: t.Reals("bound"),
+		Residual: t.Reals("residual"), Scale: t.Reals("scale"), Primal: t.Reals("primal"), Dual: t.Reals("dual"),
+		Complementarity: t.Reals("complementarity"), Bound: t.Reals("bound"),
 		Sweeps: t.Ints("sweeps"), Steps: t.Ints("newton_steps")}
 	for w, code := range t.Codes("status") {
 		if code > uint8(contact.Invalid) {

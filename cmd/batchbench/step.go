@@ -88,7 +88,8 @@ OUT.parts; the results have the same bits as those of a run without an interrupt
 	fs.Float64Var(&o.TimeStep, "time-step", o.TimeStep, "seconds")
 	fs.Var(choice[contact.Model]{&o.Solve.Model, contact.ParseModel}, "model", "ncp, Coulomb's law, or ccp, its "+
 		"convex relaxation")
-	fs.Float64Var(&o.Solve.Tolerance, "tolerance", 1e-6, "largest residual of a solved world, relative to its speed scale")
+	fs.Float64Var(&o.Solve.Tolerance, "tolerance",
+		1e-6, "largest residual of a solved world, relative to its speed scale")
 	fs.Float64SliceVar(&f.gravity, "gravity", f.gravity, "m/s² along x, y and z")
 	fs.Float64Var(&o.MaxGap, "max-gap", 0, "largest gap of a contact in metres; 0: what a step may close")
 	fs.Float64Var(&o.Correction, "correction", 0, "share of a penetration that a step removes; 0 is 0.1, negative none")
@@ -97,9 +98,11 @@ OUT.parts; the results have the same bits as those of a run without an interrupt
 	fs.Float64Var(&f.density, "density", 0, "kg/m³ of bodies that state no mass; 0: they must state one")
 	fs.Float64Var(&f.friction, "friction", f.friction, "of bodies that state none")
 	fs.Float64Var(&f.restitution, "restitution", 0, "of bodies that state none")
-	fs.Var(choice[contact.Rule]{&f.frictionRule, contact.ParseRule}, "friction-rule", "combination of the frictions of "+
+	fs.Var(choice[contact.Rule]{&f.frictionRule,
+		contact.ParseRule}, "friction-rule", "combination of the frictions of "+
 		"two bodies: geometric_mean (standard), mean, minimum, maximum or product")
-	fs.Var(choice[contact.Rule]{&f.restitutionRule, contact.ParseRule}, "restitution-rule", "likewise of restitutions; "+
+	fs.Var(choice[contact.Rule]{&f.restitutionRule,
+		contact.ParseRule}, "restitution-rule", "likewise of restitutions; "+
 		"standard is maximum")
 	fs.IntVar(&o.Solve.Workers, "workers", 0, "goroutines; 0 is one per core")
 	fs.BoolVar(&f.reference, "reference", false, "pairs are solved by the reference")

@@ -82,7 +82,8 @@ func listedColumns() []dataset.ColumnSpec {
 		list = append(list, dataset.ColumnSpec{Name: name, Width: 3})
 	}
 	return append(list, dataset.ColumnSpec{Name: "gap", Width: 1},
-		dataset.ColumnSpec{Name: "id_high", Width: 1, Ints: true}, dataset.ColumnSpec{Name: "id_low", Width: 1, Ints: true})
+		dataset.ColumnSpec{Name: "id_high", Width: 1, Ints: true}, dataset.ColumnSpec{Name: "id_low", Width: 1,
+			Ints: true})
 }
 
 // addListed adds the contacts of a step to rows.

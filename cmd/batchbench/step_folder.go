@@ -128,7 +128,8 @@ func (r *stepRun) writePart(kind string, rows *columnBuffer) error {
 func (r *stepRun) checkParts() error {
 	kinds := r.kinds()
 	if len(r.sums) != r.parts*len(kinds) {
-		return fmt.Errorf("%s: metadata: %d hashes of %d parts of %d kinds", filepath.Join(r.folder, runFile), len(r.sums),
+		return fmt.Errorf("%s: metadata: %d hashes of %d parts of %d kinds", filepath.Join(r.folder, runFile),
+			len(r.sums),
 			r.parts, len(kinds))
 	}
 	for i, want := range r.sums {

@@ -184,7 +184,8 @@ func (r *stepRun) record() {
 		}
 	}
 	_ = r.sim.ContactForces(r.force) // whose length is right
-	r.states.add(r.worlds, step, world, st.Pose, st.Velocity, st.Momentum, status, steps, st.Contacts, st.Solves, st.Parts,
+	r.states.add(r.worlds, step, world, st.Pose, st.Velocity, st.Momentum, status, steps, st.Contacts, st.Solves,
+		st.Parts,
 		r.force, columns[0], columns[1], columns[2], columns[3], columns[4], columns[5])
 	if r.step == 0 {
 		return
@@ -267,7 +268,8 @@ func (r *stepRun) save() error {
 	columns := []any{st.Pose, st.Velocity, st.Momentum, steps, warm.Count, warm.Pair, high, low, warm.Position,
 		warm.Impulse}
 	b.add(r.worlds, columns...)
-	return b.write(filepath.Join(r.folder, runFile), runText, string(text), sumText, hashValues(string(text), columns...))
+	return b.write(filepath.Join(r.folder, runFile), runText, string(text), sumText, hashValues(string(text),
+		columns...))
 }
 
 func digits(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -172,9 +172,9 @@ func TestStepOfFiles(t *testing.T) {
 	}
 }
 
-// TestStepOfManyContacts: bodies of seven boxes in a row, which have more contacts than there is room for at first, move
-// and are recorded, with the same bytes after an interrupt; problems and contacts agree with each other. Under a limit
-// no world is advanced, which is an error.
+// TestStepOfManyContacts: bodies of seven boxes in a row, which have more contacts than there is room for at first,
+// move and are recorded, with the same bytes after an interrupt; problems and contacts agree with each other. Under a
+// limit no world is advanced, which is an error.
 func TestStepOfManyContacts(t *testing.T) {
 	dir := t.TempDir()
 	shapes, worlds := filepath.Join(dir, "s.json"), filepath.Join(dir, "w.npz")

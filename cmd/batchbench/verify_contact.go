@@ -83,7 +83,8 @@ func runVerifyContact(e *env, f *verifyContactFlags) error {
 	if !(f.options.Tolerance > 0) {
 		return fmt.Errorf("--tolerance %g: it is positive", f.options.Tolerance)
 	}
-	if err := checkOutputs([]namedFile{{"results", f.results}, {"contacts", f.contacts}}, []namedFile{{"json", f.json}}); err != nil {
+	if err := checkOutputs([]namedFile{{"results", f.results}, {"contacts", f.contacts}}, []namedFile{{"json",
+		f.json}}); err != nil {
 		return err
 	}
 	p, s, meta, err := readContacts(f.results)

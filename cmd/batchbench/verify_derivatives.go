@@ -141,10 +141,12 @@ func (r *derivativesReport) print(w io.Writer) error {
 	}
 	text += fmt.Sprintf("d_distance between proved bounds in %s rows, derivatives by velocities certified in %s, to "+
 		"%.1e\n", n(d.OneSided), n(d.Certified), float64(d.Bound))
-	text += fmt.Sprintf("beside differences of answers, an estimate: d_distance of %s rows agrees, other columns of %s; "+
+	text += fmt.Sprintf("beside differences of answers, an estimate: d_distance of %s rows agrees, "+
+		"other columns of %s; "+
 		"%s rows differ, %s do not settle\n", n(d.Value), n(d.Full), n(d.Disputed), n(d.Unresolved))
 	if a != nil {
-		text += fmt.Sprintf("answers beside them: %s of %s refuted, %s undecided\n", plural(a.Wrong(), "row"), n(a.Rows),
+		text += fmt.Sprintf("answers beside them: %s of %s refuted, %s undecided\n", plural(a.Wrong(), "row"),
+			n(a.Rows),
 			n(a.Undecided()))
 		c := checker{audit: *a}
 		for _, fault := range faults(&c, maxListed) {
@@ -198,7 +200,8 @@ func (f *verifyDerivativesFlags) stated(meta map[string]string) error {
 			return fmt.Errorf("%s: metadata: %s %s is no number", f.results, x.key, strconv.Quote(printable(text, 60)))
 		}
 		if f.given(x.flag) && x.get() != want {
-			return fmt.Errorf("%s states the %s %s, the audit asks for %s; see --%s", f.results, x.key, text, want, x.flag)
+			return fmt.Errorf("%s states the %s %s, the audit asks for %s; see --%s", f.results, x.key, text, want,
+				x.flag)
 		}
 	}
 	if err := o.Check(); err != nil {
@@ -311,7 +314,8 @@ func (f *verifyDerivativesFlags) audit(ctx context.Context, lib *batch.Library, 
 	}
 	report := &audit.Derivatives{Derived: new(verify.DerivativeReport)}
 	err := score.Chunks(lib, pairs, results, f.options, deriveRows, func(job *batch.Job, first int64) error {
-		o := audit.DerivativeOptions{Workers: f.workers, FirstRow: int(first), Seed: f.seed, Solve: solve, Progress: told,
+		o := audit.DerivativeOptions{Workers: f.workers, FirstRow: int(first), Seed: f.seed, Solve: solve,
+			Progress: told,
 			Differences: func(row int) bool {
 				return (f.all || f.sample > 0) && (int64(row)+int64(f.seed%uint64(every)))%every == 0
 			}}

@@ -211,7 +211,8 @@ func (l *told) swap(column batch.Columns, all bool) {
 		for k := range w {
 			x, before := from.At(w*j+k), from.At(w*i+k)
 			v.Set(w*i+k, x)
-			changed = changed || !(math.Abs(x-before) <= 1e-2*math.Abs(before)+1e-3) && !(math.IsNaN(x) && math.IsNaN(before))
+			changed = changed || !(math.Abs(x-before) <= 1e-2*math.Abs(before)+1e-3) && !(math.IsNaN(x) &&
+				math.IsNaN(before))
 		}
 	}
 	if changed {
@@ -334,7 +335,8 @@ func questions() (list []question) {
 		for m := range batch.DerivativeModeCount {
 			for f := range formCount {
 				for _, p := range []batch.Precision{batch.Single, batch.Double} {
-					list = append(list, question{set, batch.Options{Query: queries[len(list)%len(queries)], Precision: p,
+					list = append(list, question{set, batch.Options{Query: queries[len(list)%len(queries)],
+						Precision:  p,
 						Derivative: batch.Derivative{Mode: m, Samples: 4, Seed: 3}}, f})
 				}
 			}

@@ -607,8 +607,9 @@ int32_t clearance_job_cancel(clearance_job job, clearance_error *error);
 // integers are int32. Options: model (0: ncp, 1: ccp), tolerance, relaxation, max_sweeps, max_steps, bound_wanted,
 // workers; the tolerance is relative to the speed scale. It fills those that are given of impulse [W,C,3],
 // solved_velocity [W,B,6], residual and scale [W] (m/s, of the contact with the largest ratio of both), primal (N·s),
-// dual (m/s), complementarity (J), bound (m/s) [W], sweeps and steps [W] int32, and status [W] uint8 (0: solved, 1: undecided, 2: invalid). The counts of the
-// report are, in their order, worlds solved, 0, 0, undecided and invalid. Otherwise it is clearance_submit.
+// dual (m/s), complementarity (J), bound (m/s) [W], sweeps and steps [W] int32, and status [W] uint8 (0: solved, 1:
+// undecided, 2: invalid). The counts of the report are, in their order, worlds solved, 0, 0, undecided and invalid.
+// Otherwise it is clearance_submit.
 int32_t clearance_contact_solve(clearance_array *arrays, int64_t count, int64_t wait_ms, clearance_job *job,
                                 clearance_report *report, clearance_error *error);
 
@@ -643,7 +644,7 @@ int32_t clearance_simulation_open(clearance_bodies bodies, clearance_array *arra
 // pose [R,W,M,7], velocity and spin [R,W,M,3], energy (J), residual and scale (m/s) [R,W], contacts, solves and parts
 // [R,W] int32 and
 // status [R,W] uint8 (0: not stepped, 1: advanced, 2: accepted, 3: a pair is undecided, 4: too many contacts, 5: the
-// contact problem is undecided, 6: invalid, 7: a body turns too fast, 8: advanced in parts, 9: a pair may pass
+// contact problem is undecided, 6: invalid, 7: a body rotates too fast, 8: advanced in parts, 9: a pair may pass
 // through another, 10: out of memory), and contact_force [R,W,M,6], the force and torque of the contacts on each
 // body. list_contacts keeps the contacts of the recorded steps, see clearance_simulation_contacts. *made is the
 // number of steps made so far, and written until the job has ended. A run ends with CLEARANCE_STILL after ten steps

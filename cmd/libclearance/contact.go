@@ -140,7 +140,8 @@ func problemOf(a *arrays) (*contact.Problem, contact.Options, *solutionArrays) {
 		Workers: limitOf(a.whole("workers", 0))}
 	out := func(name string, per, n int) []float64 { return numbers[float64](a, name, product(per, n), true) }
 	s := &solutionArrays{impulse: out("impulse", 3, wc), velocity: out("solved_velocity", 6, wb),
-		residual: out("residual", 1, w), scale: out("scale", 1, w), primal: out("primal", 1, w), dual: out("dual", 1, w), complementarity: out("complementarity", 1, w),
+		residual: out("residual", 1, w), scale: out("scale", 1, w), primal: out("primal", 1, w), dual: out("dual", 1,
+			w), complementarity: out("complementarity", 1, w),
 		bound: out("bound", 1, w), sweeps: numbers[int32](a, "sweeps", w, true),
 		steps: numbers[int32](a, "steps", w, true), status: numbers[uint8](a, "status", w, true)}
 	return p, o, s

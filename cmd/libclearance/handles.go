@@ -19,7 +19,8 @@ var lastHandle = func() *atomic.Uint64 {
 
 // newHandle returns a number that no table has used, and that is not 0. Numbers are never used again, so that a handle
 // that was given back, or is of another type, is not open. They are scattered by a bijection, the finalizer of
-// SplitMix64, from a start that differs between processes: a number of another process, or a guess, opens nothing.
+// SplitMix64, from a start that differs between processes: a number of another process, or any other one, opens
+// nothing.
 func newHandle() uint64 {
 	for {
 		n := lastHandle.Add(1)

@@ -81,7 +81,8 @@ func clearance_simulation_reset(handle C.clearance_simulation, list *C.clearance
 		real := func(name string, per int) []float64 {
 			return slices.Clone(needed[float64](a, name, product(per, nm), false))
 		}
-		state := &contact.State{Worlds: n, Pose: real("pose", 7), Velocity: real("velocity", 3), Momentum: real("spin", 3)}
+		state := &contact.State{Worlds: n, Pose: real("pose", 7), Velocity: real("velocity", 3),
+			Momentum: real("spin", 3)}
 		if err := a.check(); err != nil {
 			return err
 		}
@@ -201,8 +202,10 @@ func clearance_simulation_contacts(handle C.clearance_simulation, list *C.cleara
 		}
 		ints := func(name string) []int32 { return numbers[int32](a, name, n, true) }
 		real := func(name string, per int) []float64 { return numbers[float64](a, name, product(per, n), true) }
-		to := contact.Contacts{World: ints("world"), BodyA: ints("body_a"), BodyB: ints("body_b"), PartA: ints("part_a"),
-			PartB: ints("part_b"), Position: real("position", 3), Normal: real("normal", 3), Impulse: real("impulse", 3),
+		to := contact.Contacts{World: ints("world"), BodyA: ints("body_a"), BodyB: ints("body_b"),
+			PartA: ints("part_a"),
+			PartB: ints("part_b"), Position: real("position", 3), Normal: real("normal", 3), Impulse: real("impulse",
+				3),
 			Gap: real("gap", 1), ID: numbers[uint64](a, "id", n, true)}
 		record := ints("record")
 		if err := a.check(); err != nil {

@@ -15,12 +15,12 @@ typedef struct {
 // The columns are those of Problem in doc.go; world holds the indices of the worlds of the group. The scratch memory
 // has lanes_sweep_scratch bytes for so many bodies and contacts and is aligned to 32. Bit l of the result says whether
 // world l of the group is solved.
-#define LANES_SWEEP(name)                                                                                             \
-    uint32_t name(const lanes_options *o, const int32_t *world, const double *mass, const double *inertia,            \
-                  const double *velocity, const int32_t *count, const int32_t *body_a, const int32_t *body_b,         \
-                  const double *arm_a, const double *arm_b, const double *frame, const double *friction,              \
-                  const double *target, const double *warm, double *impulse, double *solved_velocity,                 \
-                  double *residual, double *scale, double *primal, double *dual, double *complementarity,             \
+#define LANES_SWEEP(name)                                                                                     \
+    uint32_t name(const lanes_options *o, const int32_t *world, const double *mass, const double *inertia,    \
+                  const double *velocity, const int32_t *count, const int32_t *body_a, const int32_t *body_b, \
+                  const double *arm_a, const double *arm_b, const double *frame, const double *friction,      \
+                  const double *target, const double *warm, double *impulse, double *solved_velocity,         \
+                  double *residual, double *scale, double *primal, double *dual, double *complementarity,     \
                   int32_t *sweeps, void *scratch)
 
 typedef LANES_SWEEP((*lanes_sweep_function));
@@ -151,8 +151,8 @@ LANES_PREPARE(lanes_prepare_avx2);
 LANES_PREPARE(lanes_prepare_portable);
 
 // The audit of the energy and the states after the step, of the worlds of list. world_impulse [W,2,C,3] has two sides;
-// the one that sides says is not in use is written. complementarity [W] is that of the solve. change is -1 where a state
-// is not finite, and -2 where a body turns too fast.
+// the one that sides says is not in use is written. complementarity [W] is that of the solve. change is -1 where a
+// state is not finite, and -2 where a body rotates too fast.
 #define LANES_MOVE(name)                                                                                            \
     void name(const lanes_scene *s, const lanes_fixed *fixed, const int32_t *list, int32_t n, const double *pose,   \
               const double *inertias, const double *free_velocities, const double *solved, const lanes_contacts *c, \

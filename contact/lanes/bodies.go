@@ -47,7 +47,8 @@ type Columns struct {
 	Sides                 []uint8   // [W] the side of WorldImpulse that is in use
 	WorldImpulse          []float64 // [W,2,C,3] in world axes
 	Energy, Allowed       []float64 // [W] error of the energy identity, and what residuals and rounding allow
-	Change                []float64 // [W] of the relative speed of points of two bodies at most; -1: not finite, -2: too fast
+	// [W] of the relative speed of points of two bodies at most; -1: not finite, -2: too fast
+	Change []float64
 }
 
 // Rules say how contacts are made, see contact.StepOptions; lanes_rules of api.h.

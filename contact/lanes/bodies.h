@@ -229,7 +229,7 @@ INLINE vec point_velocity(const double *solved, const int64_t *body, vec r) {
 
 // audit_contacts adds the terms of the contacts of a world, four at a time, and writes their impulses in world axes.
 INLINE void audit_contacts(const lanes_scene *s, const lanes_fixed *fixed, const lanes_contacts *c, int32_t world,
-                             const double *solved, double *world_impulse, double *left, double *size) {
+                           const double *solved, double *world_impulse, double *left, double *size) {
     int n = c->count[world];
     int64_t first = (int64_t)world * s->contacts, first_body = (int64_t)world * s->bodies;
     sums t = {set_d(0), set_d(0)};

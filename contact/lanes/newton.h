@@ -24,7 +24,7 @@ typedef struct {
     four outer, lambda, best;
     double friction, height, prox, shift;
     double trace, speed, scale; // h of the residual, the speeds at the contact, and the speed scale of its island
-    double h[3][3]; // -dλ/ds
+    double h[3][3];             // -dλ/ds
 } row;
 
 typedef struct {
@@ -107,12 +107,8 @@ static int32_t side(row *r, const units *u, int32_t index, int32_t moves, const 
     r->speed += norm(v) + norm(v + 3) * norm(a);
     for (int i = 0; i < 3; i++) {
         const double *d = frame + 3 * i;
-        double x[6] = {d[0],
-                       d[1],
-                       d[2],
-                       a[1] * d[2] - a[2] * d[1],
-                       a[2] * d[0] - a[0] * d[2],
-                       a[0] * d[1] - a[1] * d[0]};
+        double x[6] = {
+            d[0], d[1], d[2], a[1] * d[2] - a[2] * d[1], a[2] * d[0] - a[0] * d[2], a[0] * d[1] - a[1] * d[0]};
         for (int k = 0; k < 6; k++) {
             j[i][k] = t[k][i] = sign * x[k];
             if (moves < 0) r->fixed[i] += sign * x[k] * v[k];
@@ -181,8 +177,8 @@ INLINE int join(world *w, const row *r) {
     return 1;
 }
 
-// set_scales sets the speed scales of the contacts, see contact.worldSolver.setScales. Islands are found by passes to
-// and fro over the contacts until no number changes.
+// set_scales sets the speed scales of the contacts, see contact.worldSolver.setScales. Islands are found by passes
+// forwards and backwards over the contacts until no number changes.
 static void set_scales(world *w) {
     for (int b = 0; b < w->bodies; b++) memcpy(w->trial[b], w->body[b].free, sizeof(eight));
     for (int i = 0; i < w->n; i++) {

@@ -144,9 +144,9 @@ static void list(group *g, const int32_t *world, const int32_t *count, const int
     }
 }
 
-static void load_contact(slot *s, const units *u, int l, int64_t k, const double *arm_a, const double *arm_b, const double *frame,
-                         const double *friction, const double *target, const double *warm, int world_is_a,
-                         int world_is_b) {
+static void load_contact(slot *s, const units *u, int l, int64_t k, const double *arm_a, const double *arm_b,
+                         const double *frame, const double *friction, const double *target, const double *warm,
+                         int world_is_a, int world_is_b) {
     double length = 1 / u->length, impulse = 1 / u->impulse;
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) s->axis[i][j][l] = frame[9 * k + 3 * i + j];
@@ -426,8 +426,8 @@ INLINE int join(group *g, const slot *k, int h) {
     return bits(changed) != 0;
 }
 
-// set_scales sets the speed scales of the slots, see contact.worldSolver.setScales. Islands are found by passes to and
-// fro over the slots until no number changes.
+// set_scales sets the speed scales of the slots, see contact.worldSolver.setScales. Islands are found by passes
+// forwards and backwards over the slots until no number changes.
 static void set_scales(group *g, int h) {
     vd zero = set_d(0), rounding = set_d(RESOLVED / g->o->tolerance);
     for (int b = 0; b <= g->o->bodies; b++) {

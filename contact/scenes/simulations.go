@@ -66,7 +66,8 @@ func Simulation(kind string, worlds int, seed uint64) (*contact.Scene, *contact.
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := memory.Check(fmt.Sprintf("%d worlds of %q", worlds, kind), 2*7*8*float64(worlds)*float64(len(body))); err != nil {
+	if err := memory.Check(fmt.Sprintf("%d worlds of %q", worlds, kind),
+		2*7*8*float64(worlds)*float64(len(body))); err != nil {
 		return nil, nil, err
 	}
 	state := &contact.State{Worlds: worlds}

@@ -20,8 +20,8 @@ import (
 
 // Exchange is [New] over the Arrow C stream interface: in is moved from, out is filled and an owner of the stream
 // beside the caller. Both point to a struct ArrowArrayStream. Columns of results lie in memory of C, which other
-// languages hold for as long as they like. In a forked child, which Go does not survive, out is a stream that ends with an
-// error.
+// languages hold for as long as they like. In a forked child, which Go does not survive, out is a stream that ends with
+// an error.
 func Exchange(ctx context.Context, lib *batch.Library, in, out unsafe.Pointer, o batch.Options, most int,
 	solve Solver) (s *Stream, err error) {
 	defer func() { // the bindings of Arrow panic on streams that break the rules of the interface

@@ -29,7 +29,8 @@ INLINE vd reach(const side *s, int class, const feature *f, v3 d, vd q) {
     return all(FAR);
 }
 
-// side_inside is the distance from the boundary of an edge that counts: the side of a frustum bends away.
+// side_inside is the distance from the boundary of an edge that counts: the side of a frustum is curved, away from the
+// other core.
 INLINE vd side_inside(const side *s, int class, const feature *f, v3 d, vd inside, vd q) {
     if (class != LN_FRUSTUM) return inside;
     v3 x = rotate_back(s->r, axpy3(-s->radius, d, sub3(f->point, s->position)));
@@ -49,9 +50,9 @@ INLINE vd zone_of(vd kappa, vd t, vd depth, vd tolerance) {
 #define WIDEST_CAP 0.32 // tangent of the angle of the first cap, each of the next is half of it
 #define MAX_CAPS 9
 
-// bend adds the bound of the Hessian of one core over a cap: of powers anew, of others 1/(1 + q) of it.
-INLINE void bend(s2 *k, const pair *p, const linear *s, const side *of, int class, const feature *f, v3 d, vd t, vd q,
-                 int active) {
+// add_curvature adds the bound of the Hessian of one core over a cap: of powers anew, of others 1/(1 + q) of it.
+INLINE void add_curvature(s2 *k, const pair *p, const linear *s, const side *of, int class, const feature *f, v3 d,
+                          vd t, vd q, int active) {
     s2 h = {f->h.xx - of->radius, f->h.xy, f->h.yy - of->radius};
     vd share = 1 / (1 + q);
     if (is_powered(class)) {
@@ -70,8 +71,8 @@ APART vd powered_zone(const pair *p, const linear *s, vd depth, vd tolerance, vd
     vd zone = all(0), size = lesser(all(WIDEST_CAP), most);
     for (int i = 0; i < MAX_CAPS && active != 0; i++) {
         s2 k = {all(0), all(0), all(0)};
-        bend(&k, p, s, &p->a, p->class_a, &s->a, s->n, size, q, active);
-        bend(&k, p, s, &p->b, p->class_b, &s->b, neg3(s->n), size, q, active);
+        add_curvature(&k, p, s, &p->a, p->class_a, &s->a, s->n, size, q, active);
+        add_curvature(&k, p, s, &p->b, p->class_b, &s->b, neg3(s->n), size, q, active);
         vd half = (k.xx - k.yy) * 0.5, least = (k.xx + k.yy) * 0.5 - root(half * half + k.xy * k.xy);
         v2 of_across = form2(k, across);
         vd mixed = lesser(dot2(across, of_across), inside / size - magnitude(dot2(t, of_across)));

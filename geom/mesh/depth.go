@@ -15,7 +15,7 @@ const leafFacets = 4
 
 // depths answers how deep points lie in a polyhedron, by a tree of boxes around its facets.
 //
-// The depth of a point inside is its distance from the nearest plane of a face. The foot of that perpendicular lies on
+// The depth of a point inside is its distance from the nearest plane of a face. The projection onto that plane lies on
 // the face itself, since each other plane is at least as far: so the facets in a box that is farther away than a plane
 // found before need no look. Facets stand along a Morton curve, so those of a range are close together; the tree halves
 // the range.

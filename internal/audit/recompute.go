@@ -124,7 +124,8 @@ func (r *recomputer) compare(i int, c *candidate, k int) verify.Recomputation {
 		w := column.Info().Width
 		if column == batch.ColSmoothness {
 			if found, want := x.U8[i], y.U8[k]; found != want {
-				reason := fmt.Sprintf("it claims %q; derivatives of the answer are %q", batch.Smoothness(found).String(),
+				reason := fmt.Sprintf("it claims %q; derivatives of the answer are %q",
+					batch.Smoothness(found).String(),
 					batch.Smoothness(want).String())
 				return verify.Recomputation{Proved: r.own != nil, Fault: &verify.DerivativeFault{Column: name,
 					Reason: reason, Found: verify.Number(found), Want: verify.Number(want)}}
@@ -145,7 +146,8 @@ func (r *recomputer) compare(i int, c *candidate, k int) verify.Recomputation {
 			continue
 		}
 		f := &verify.DerivativeFault{Column: name, Reason: "not the derivative of the answer, taken again",
-			Found: verify.Number(x.At(w*i + at)), Want: verify.Number(y.At(w*k + at)), Allowed: verify.Number(loose * scale)}
+			Found: verify.Number(x.At(w*i + at)), Want: verify.Number(y.At(w*k + at)),
+			Allowed: verify.Number(loose * scale)}
 		if column == batch.ColDDistance && r.anyValue(i) {
 			value = f
 			continue

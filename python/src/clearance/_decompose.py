@@ -72,8 +72,8 @@ def decompose(
 
     ``path`` is any mesh file that trimesh reads; ``out`` is an OBJ file with one group per part, in metres if the
     mesh file states its unit, else in its numbers, that :meth:`Library.mesh_parts` reads. Axes are those of the file;
-    ``up_axis="file"`` turns COLLADA to z up. ``threshold`` is CoACD's concavity of a part, from 0.01 (many parts, close
-    to the mesh) to 1. It is an approximation: distances are proved for the parts, not for the mesh. Equal input,
+    ``up_axis="file"`` rotates COLLADA to z up. ``threshold`` is CoACD's concavity of a part, from 0.01 (many parts,
+    close to the mesh) to 1. It is an approximation: distances are proved for the parts, not for the mesh. Equal input,
     options and version of CoACD give an equal file. It needs the packages coacd and trimesh.
     """
     for what, given in (("mesh", path), ("out", out)):

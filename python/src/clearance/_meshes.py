@@ -54,7 +54,7 @@ def convex_parts(vertices: Any, faces: Any, what: str, advice: str = "", toleran
 
 def foreign_mesh(file: Path, up_axis: UpAxis = "ignore") -> tuple[Array, Array]:
     """Vertices [N,3], in metres, and triangles [F,3] of a mesh file of any format that trimesh reads, its parts as
-    one. The axes are those of the file; with ``up_axis="file"``, those of COLLADA are turned to z up."""
+    one. The axes are those of the file; with ``up_axis="file"``, those of COLLADA are rotated to z up."""
     if up_axis not in ("ignore", "file"):
         raise OptionError(f'up_axis: {up_axis!r}, want "ignore" or "file"')
     try:

@@ -12,7 +12,7 @@ from ._errors import OptionError
 
 
 def sampled_limits(names: Sequence[str], sliding: Sequence[bool], limits: Any, slides: Any = None) -> Array:
-    """The ranges [N,2] to sample N joints in: their limits where both are finite, else [-π, π] for joints that turn
+    """The ranges [N,2] to sample N joints in: their limits where both are finite, else [-π, π] for joints that rotate
     and ``slides``, a lower and an upper value in metres, for those that slide.
 
     A joint whose limits are in the wrong order, or that slides and has no limits where ``slides`` is None, is refused

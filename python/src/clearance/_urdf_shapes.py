@@ -57,11 +57,11 @@ def _flat(kind: str, numbers: Array) -> Array:
 
 
 def _from_z(normal: Array) -> Array:
-    """A rotation [4] that turns z to a direction."""
+    """A rotation [4] that rotates z to a direction."""
     scaled = normal / np.abs(normal).max()  # so that no square under- or overflows
     x, y, z = scaled / np.linalg.norm(scaled)
     # (1 + z, -y, x, 0) lies half-way between no rotation and twice the angle; its length is at least √2 for z ≥ 0.
-    # Below, half a turn about x comes first, which turns z to -z.
+    # Below, half a revolution about x comes first, which rotates z to -z.
     q = np.array([1 + z, -y, x, 0] if z >= 0 else [-y, 1 - z, 0, x])
     unit: Array = q / np.linalg.norm(q)
     return unit

@@ -131,8 +131,8 @@ class MujocoScene(Scene):
         for body in range(1, model.nbody):  # a parent has a lower index
             parent, first = int(model.body_parentid[body]), int(model.body_jntadr[body])
             at, above = frame[parent], within[parent]
-            offset, turn = body_pose(model, body)
-            position, rotation = above[:3] + rotated(above[3:], offset), product(above[3:], turn)
+            offset, rotation = body_pose(model, body)
+            position, rotation = above[:3] + rotated(above[3:], offset), product(above[3:], rotation)
             for j in range(first, first + int(model.body_jntnum[body])):
                 kind, anchor, axis = int(model.jnt_type[j]), np.array(model.jnt_pos[j]), np.array(model.jnt_axis[j])
                 index, name = int(model.jnt_qposadr[j]), _KINDS[int(model.jnt_type[j])]

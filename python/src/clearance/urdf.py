@@ -220,8 +220,8 @@ def scene_of(source: Source, robot: Robot, meshes: MeshFiles) -> UrdfScene:
     for index, link in enumerate(robot.links):
         parts: list[Part] = []
         for collision in link.collisions:
-            shapes, turned = shapes_of(collision, meshes)
-            rotation = product(collision.rotation, turned)
+            shapes, rotated = shapes_of(collision, meshes)
+            rotation = product(collision.rotation, rotated)
             parts += [Part(s, collision.position, rotation) for s in shapes]
         if parts:
             scene.add(*parts, name=link.name)
