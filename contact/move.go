@@ -66,7 +66,7 @@ func (s *Simulation) decide(worker *stepWorker, w int) {
 		st.Status[w] = TooFast
 		return
 	}
-	if !(2*s.o.TimeStep*s.change[w] <= s.spare[w]) && s.missed(w) {
+	if s.gainsEnergy(worker, w) || !(2*s.o.TimeStep*s.change[w] <= s.spare[w]) && s.missed(w) {
 		st.Status[w], s.open[w] = Advanced, true
 		s.remember(w)
 		return

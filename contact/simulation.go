@@ -41,6 +41,8 @@ type StepOptions struct {
 	// BounceSpeed is the least speed of approach that is restituted, in m/s. Zero: gΔt, which a body at rest gets from
 	// gravity in a step.
 	BounceSpeed float64
+	// Restitution is the law of impacts.
+	Restitution RestitutionLaw
 	// Contacts limits the contacts of a world: one that has more is not advanced. Zero: no limit but memory.
 	Contacts int
 	// Accept advances worlds whose solve is undecided with the best impulses found.
@@ -69,6 +71,8 @@ func (o StepOptions) withDefaults() (StepOptions, error) {
 	case !(o.RecoverySpeed >= 0) || !(o.BounceSpeed >= 0):
 		return o, fmt.Errorf("contact: recovery speed %g, bounce speed %g m/s; they are not negative", o.RecoverySpeed,
 			o.BounceSpeed)
+	case int(o.Restitution) >= len(restitutionNames):
+		return o, fmt.Errorf("contact: law of restitution %d; there are %d", o.Restitution, len(restitutionNames))
 	case o.Contacts < 0:
 		return o, fmt.Errorf("contact: a limit of %d contacts; it is not negative", o.Contacts)
 	}
@@ -170,7 +174,10 @@ type Simulation struct {
 	results *batch.Results
 	job     batch.Job
 
-	fixed  []lanes.Fixed
+	fixed        []lanes.Fixed
+	bounces      []bounce // [W,B], nil where nothing bounces or Newton's law holds
+	bounceSolves []int32  // [W] solves of the step that were for less restitution
+
 	arm    []float64   // [B] distance of the center of mass from the farthest point of a body
 	bodies []bodyState // [W,B]
 
@@ -249,6 +256,8 @@ type stepWorker struct {
 	workspace Workspace
 	manifold  Manifold
 	list      []int32 // of rows or worlds
+	roots     []int32 // [B] of the groups of bodies of a world
+	groups    []impactGroup
 	suspects  []suspect
 }
 
@@ -356,6 +365,11 @@ func (s *Simulation) start(from *State) error {
 	s.passPrepare, s.passRows, s.passAssemble = s.prepare, s.fillRows, s.assemble
 	s.passMove, s.passFinish = s.move, s.finish
 	s.startKernels()
+	s.bounces = nil
+	bounces := func(p partPair) bool { return p.restitution > 0 }
+	if s.o.Restitution == BoundedRestitution && slices.ContainsFunc(s.pairs, bounces) {
+		s.bounces, s.bounceSolves = make([]bounce, w*b), make([]int32, w)
+	}
 	return nil
 }
 

@@ -106,6 +106,7 @@ func (s *Simulation) prepare(worker *stepWorker, lo, hi int) {
 		s.setFree(int(w))
 	}
 	for w := lo; w < hi; w++ {
+		s.resetBounces(w)
 		s.findNear(w)
 	}
 }
@@ -372,6 +373,7 @@ func (s *Simulation) addContacts(list []int32) {
 			}
 			to = to[copy(to, s.points.Gap[MaxPoints*i:][:s.rows[i].points]):]
 		}
+		s.scaleBounces(int(w))
 		s.addEntries(int(w))
 	}
 }

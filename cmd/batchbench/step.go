@@ -94,6 +94,8 @@ OUT.parts; the results have the same bits as those of a run without an interrupt
 	fs.Float64Var(&o.MaxGap, "max-gap", 0, "largest gap of a contact in metres; 0: what a step may close")
 	fs.Float64Var(&o.Correction, "correction", 0, "share of a penetration that a step removes; 0 is 0.1, negative none")
 	fs.IntVar(&o.Contacts, "max-contacts", 0, "largest number of contacts of a world; 0: no limit but memory")
+	fs.Var(choice[contact.RestitutionLaw]{&o.Restitution, contact.ParseRestitutionLaw}, "restitution-law",
+		"bounded, by which impacts create no energy, or newton")
 	fs.BoolVar(&o.Accept, "accept", false, "advance worlds whose contact problem is undecided")
 	fs.Float64Var(&f.density, "density", 0, "kg/m³ of bodies that state no mass; 0: they must state one")
 	fs.Float64Var(&f.friction, "friction", f.friction, "of bodies that state none")

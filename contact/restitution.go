@@ -1,0 +1,244 @@
+package contact
+
+// Restitution that creates no energy.
+//
+// Newton's law asks for the normal velocity −e·c_N after an impact. With friction it may create energy: friction does
+// work on what the normal impulse sets in motion. The bounded law scales the velocities that the impacts of a group of
+// bodies ask for by one factor, so that the kinetic energy of the group does not rise. A group is bodies that are
+// joined by impulses. With v⁺ = v_f + M⁻¹Jᵀλ its energy changes by
+//
+//	E(v⁺) − E(v_f) = ½λᵀ(c⁺ + c_f) + the work of bodies that do not move,
+//
+// where c are the relative velocities of the contacts. At the factor 0 impacts are inelastic, and it falls: λᵀc⁺ ≤ 0, and
+// ½λᵀ(c_f − c⁺) = −½λᵀJM⁻¹Jᵀλ. So there is a largest factor in [0, 1] for which it does not rise; the search ends at
+// one that is below it by about 1 % of what it takes away.
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// A RestitutionLaw says which normal velocities impacts ask for.
+type RestitutionLaw uint8
+
+const (
+	// BoundedRestitution is Newton's law, −e·c_N, scaled for the bodies of an impact so that their kinetic energy does
+	// not rise above that before the step or without contacts.
+	BoundedRestitution RestitutionLaw = iota
+	// NewtonRestitution is Newton's law, which may create energy where there is friction.
+	NewtonRestitution
+)
+
+var restitutionNames = [...]string{"bounded", "newton"}
+
+func (l RestitutionLaw) String() string {
+	if int(l) < len(restitutionNames) {
+		return restitutionNames[l]
+	}
+	return fmt.Sprintf("RestitutionLaw(%d)", uint8(l))
+}
+
+// ParseRestitutionLaw is the law of a name.
+func ParseRestitutionLaw(name string) (RestitutionLaw, error) {
+	for i, n := range restitutionNames {
+		if n == name {
+			return RestitutionLaw(i), nil
+		}
+	}
+	return 0, fmt.Errorf("contact: law of restitution %q; it is bounded or newton", name)
+}
+
+const (
+	// energyRise is the share of the energies of an impact by which rounding and the search may let it rise.
+	energyRise = 1e-10
+	// mostBounceSolves is the number of solves of a step after which impacts are inelastic; 2 to 4 are usual.
+	mostBounceSolves = 12
+)
+
+// bounce is the factor of the impacts of a body, and what the last one led to.
+type bounce struct {
+	factor, lastFactor float64
+	lastExcess         float64 // NaN of the first solve
+}
+
+// impactGroup is a group of bodies that are joined by impulses.
+type impactGroup struct {
+	excess, size, slope float64
+	before, free        float64 // kinetic energies
+}
+
+// resetBounces begins a step of a world.
+func (s *Simulation) resetBounces(w int) {
+	if s.bounces == nil {
+		return
+	}
+	for b := range s.scene.Body {
+		s.bounces[w*len(s.scene.Body)+b] = bounce{factor: 1, lastExcess: math.NaN()}
+	}
+	s.bounceSolves[w] = 0
+}
+
+// impact returns the velocity that contact i of a world asks for by Newton's law, or 0 if it is none that bounces: its
+// target is not that velocity, scaled by the factor.
+func (s *Simulation) impact(w, i int, factor float64) float64 {
+	p, c := &s.problem, w*s.problem.Contacts+i
+	pair := &s.pairs[s.ids[s.contactsOf(w, 1-s.side[w])+i].pair]
+	if !(pair.restitution > 0) || !(p.Target[c] > 0) {
+		return 0
+	}
+	a, b := s.bodiesOf(w, pair)
+	n := vecOf(p.Frame[9*c+6:])
+	approach := dotVec(n, r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, vecOf(p.ArmB[3*c:]))),
+		r3.Add(a.velocity, r3.Cross(a.spin, vecOf(p.ArmA[3*c:])))))
+	asked := -pair.restitution * approach
+	// The approach is that of the assembly but for contracted products and sums.
+	if approach < 0 && math.Abs(p.Target[c]-factor*asked) <= 1e-12*asked {
+		return asked
+	}
+	return 0
+}
+
+// factorOf is that of the bodies of contact c of all.
+func (s *Simulation) factorOf(w, c int) float64 {
+	factor, first := 1.0, w*len(s.scene.Body)
+	for _, b := range [2]int32{s.problem.BodyA[c], s.problem.BodyB[c]} {
+		if s.scene.movable(b) {
+			factor = min(factor, s.bounces[first+int(b)].factor)
+		}
+	}
+	return factor
+}
+
+// scaleBounces scales the targets of the impacts of a world that is solved again.
+func (s *Simulation) scaleBounces(w int) {
+	if s.bounces == nil || s.bounceSolves[w] == 0 {
+		return
+	}
+	for i := range int(s.problem.Count[w]) {
+		c := w*s.problem.Contacts + i
+		if f := s.factorOf(w, c); f < 1 && s.impact(w, i, 1) > 0 {
+			s.problem.Target[c] *= f
+		}
+	}
+}
+
+// gainsEnergy lowers the factors of the groups of a world whose impacts create energy, and reports whether there are
+// any. The world is solved again then.
+func (s *Simulation) gainsEnergy(worker *stepWorker, w int) (gains bool) {
+	if s.bounces == nil || s.bounceSolves[w] >= mostBounceSolves || !s.hasImpact(w) {
+		return false
+	}
+	roots, groups := s.impactGroups(worker, w)
+	first := w * len(s.scene.Body)
+	for b, root := range roots {
+		g, k := &groups[root], &s.bounces[first+b]
+		if !(g.slope > 0) || !(g.excess > energyRise*g.size) {
+			continue
+		}
+		gains = true
+		slope := g.slope
+		if secant := (k.lastExcess - g.excess) / (k.lastFactor - k.factor); secant > 0 {
+			slope = secant
+		}
+		next := max(0, k.factor-1.01*g.excess/slope) // a little below the largest factor, so that the search ends
+		if s.bounceSolves[w] >= mostBounceSolves-2 || !(next < k.factor) {
+			next = 0
+		}
+		*k = bounce{factor: next, lastFactor: k.factor, lastExcess: g.excess}
+	}
+	if gains {
+		s.bounceSolves[w]++
+	}
+	return gains
+}
+
+func (s *Simulation) hasImpact(w int) bool {
+	for i := range int(s.problem.Count[w]) {
+		if s.impact(w, i, s.factorOf(w, w*s.problem.Contacts+i)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// impactGroups finds the group of each body of a world, and the energy that each group gains.
+func (s *Simulation) impactGroups(worker *stepWorker, w int) (roots []int32, groups []impactGroup) {
+	p, bodies := &s.problem, len(s.scene.Body)
+	resize(&worker.roots, bodies)
+	resize(&worker.groups, bodies)
+	roots, groups = worker.roots, worker.groups
+	for b := range roots {
+		roots[b], groups[b] = int32(b), impactGroup{}
+	}
+	find := func(b int32) int32 {
+		for roots[b] != b {
+			roots[b] = roots[roots[b]]
+			b = roots[b]
+		}
+		return b
+	}
+	count := int(p.Count[w])
+	for i := range count {
+		c := w*p.Contacts + i
+		a, b := p.BodyA[c], p.BodyB[c]
+		if s.scene.movable(a) && s.scene.movable(b) && vecOf(s.solution.Impulse[3*c:]) != (r3.Vec{}) {
+			ra, rb := find(a), find(b)
+			roots[max(ra, rb)] = min(ra, rb)
+		}
+	}
+	for b := range int32(bodies) {
+		roots[b] = find(b)
+		if k := w*bodies + int(b); s.scene.movable(b) {
+			g := &groups[roots[b]]
+			kinetic := func(v, spin r3.Vec) float64 {
+				return 0.5*p.Mass[k]*dotVec(v, v) + 0.5*dotVec(spin, (*sym3)(p.Inertia[6*k:]).mul(spin))
+			}
+			g.before += kinetic(s.bodies[k].velocity, s.bodies[k].spin)
+			g.free += kinetic(vecOf(p.Velocity[6*k:]), vecOf(p.Velocity[6*k+3:]))
+		}
+	}
+	for i := range count {
+		s.addImpact(w, i, roots, groups)
+	}
+	for b := range groups {
+		g := &groups[b]
+		g.excess += min(0, g.free-g.before)
+		g.size += g.free + g.before
+	}
+	return roots, groups
+}
+
+// addImpact adds the energy of contact i of a world to that of its group.
+func (s *Simulation) addImpact(w, i int, roots []int32, groups []impactGroup) {
+	p, c := &s.problem, w*s.problem.Contacts+i
+	l := vecOf(s.solution.Impulse[3*c:])
+	if l == (r3.Vec{}) {
+		return
+	}
+	root := roots[p.BodyB[c]]
+	if !s.scene.movable(p.BodyB[c]) {
+		root = roots[p.BodyA[c]]
+	}
+	g, q := &groups[root], frameRows(p.Frame[9*c:])
+	world := addScaled(addScaled(r3.Scale(l.X, q[0]), l.Y, q[1]), l.Z, q[2])
+	relative := func(velocity []float64) r3.Vec {
+		of := func(body int32, arm []float64) r3.Vec {
+			v := velocity[6*(w*len(s.scene.Body)+int(body)):]
+			return r3.Add(vecOf(v), r3.Cross(vecOf(v[3:]), vecOf(arm)))
+		}
+		return r3.Sub(of(p.BodyB[c], p.ArmB[3*c:]), of(p.BodyA[c], p.ArmA[3*c:]))
+	}
+	work := 0.5 * dotVec(world, r3.Add(relative(s.solution.Velocity), relative(p.Velocity)))
+	g.excess += work
+	g.size += math.Abs(work)
+	if asked := s.impact(w, i, s.factorOf(w, c)); asked > 0 {
+		// d(½λᵀ(c⁺ + c_f)) = c*·dλ, where dλ = λ/(c* − c_f)·dc* of one contact.
+		target := p.Target[c]
+		pair := &s.pairs[s.ids[s.contactsOf(w, 1-s.side[w])+i].pair]
+		g.slope += l.Z * asked * target / (target + asked/pair.restitution)
+	} else if p.Target[c] > 0 { // the recovery of a penetration may do work
+		g.excess -= l.Z * p.Target[c]
+	}
+}
