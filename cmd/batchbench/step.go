@@ -280,6 +280,7 @@ func runStep(ctx context.Context, e *env, f *stepFlags) (err error) {
 	if err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "contact: "))
 	}
+	defer r.locked.Close()
 	bar := e.progress("step", int64(f.steps-r.step))
 	defer bar.done()
 	start := time.Now()

@@ -35,7 +35,7 @@ func isOurs(name string) bool {
 	})
 }
 
-// lock makes the folder if it is not there, and holds it until the process ends: a second run is an error.
+// lock makes the folder if it is not there, and holds it until the run ends: a second run is an error.
 func (r *stepRun) lock() error {
 	if err := os.Mkdir(r.folder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err

@@ -66,10 +66,11 @@ type runState struct {
 }
 
 // begin starts a run, or goes on with a saved one.
-func (f *stepFlags) begin(scene *contact.Scene, state *contact.State, solver contact.PairSolver) (*stepRun, error) {
+func (f *stepFlags) begin(scene *contact.Scene, state *contact.State, solver contact.PairSolver) (
+	run *stepRun, err error,
+) {
 	r := &stepRun{flags: f, folder: f.out + ".parts", worlds: state.Worlds, bodies: len(scene.Body)}
 	r.counts = make([]int64, len(contact.StepStatuses()))
-	var err error
 	if r.sim, err = contact.NewSimulation(scene, state, solver, f.options); err != nil {
 		return nil, err
 	}
@@ -92,6 +93,11 @@ func (f *stepFlags) begin(scene *contact.Scene, state *contact.State, solver con
 	if err := r.lock(); err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			r.locked.Close()
+		}
+	}()
 	_, err = os.Stat(filepath.Join(r.folder, runFile))
 	switch {
 	case err == nil && !f.resume:
