@@ -40,7 +40,8 @@ const (
 )
 
 // entry is a contact at a point that would enter: the material points of both parts that are deepest, or closest, at
-// some time of the step. The gap between them along the normal after the step must not be less than the goal.
+// some time of the step. The gap between them along the normal after the step must not be less than the goal, as far as
+// the law of restitution lets its impact ask for it.
 type entry struct {
 	pair     int32
 	normal   r3.Vec

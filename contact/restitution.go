@@ -12,6 +12,9 @@ package contact
 // where c are the relative velocities of the contacts. At the factor 0 impacts are inelastic, and it falls: λᵀc⁺ ≤ 0, and
 // ½λᵀ(c_f − c⁺) = −½λᵀJM⁻¹Jᵀλ. So there is a largest factor in [0, 1] for which it does not rise; the search ends at
 // one that is below it by about 1 % of what it takes away.
+//
+// The velocity that an [entry] asks for is scaled too where it parts bodies that approach, whatever their restitution.
+// Its points may enter again then: there are entries anew, and the world is stepped in parts or left as for any others.
 
 import (
 	"fmt"
@@ -80,24 +83,32 @@ func (s *Simulation) resetBounces(w int) {
 	s.bounceSolves[w] = 0
 }
 
-// impact returns the velocity that contact i of a world asks for by Newton's law, or 0 if it is none that bounces: its
-// target is not that velocity, scaled by the factor.
-func (s *Simulation) impact(w, i int, factor float64) float64 {
+// impact returns the velocity that contact i of a world asks for at the factor 1 and the speed of approach before the
+// step, or zeros if it is no impact. A contact of the pair's own is one if its target is that of Newton's law, scaled by
+// the factor; an entry (see [entry]) is one if its bodies approach and its target parts them.
+func (s *Simulation) impact(w, i int, factor float64) (asked, closing float64) {
 	p, c := &s.problem, w*s.problem.Contacts+i
 	pair := &s.pairs[s.ids[s.contactsOf(w, 1-s.side[w])+i].pair]
-	if !(pair.restitution > 0) || !(p.Target[c] > 0) {
-		return 0
+	entered := i - (int(p.Count[w]) - len(s.entries[w])) // entries come last
+	if !(p.Target[c] > 0) || !(pair.restitution > 0) && entered < 0 {
+		return 0, 0
 	}
 	a, b := s.bodiesOf(w, pair)
 	n := vecOf(p.Frame[9*c+6:])
 	approach := dotVec(n, r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, vecOf(p.ArmB[3*c:]))),
 		r3.Add(a.velocity, r3.Cross(a.spin, vecOf(p.ArmA[3*c:])))))
-	asked := -pair.restitution * approach
-	// The approach is that of the assembly but for contracted products and sums.
-	if approach < 0 && math.Abs(p.Target[c]-factor*asked) <= 1e-12*asked {
-		return asked
+	if !(approach < 0) {
+		return 0, 0
 	}
-	return 0
+	if entered >= 0 {
+		return s.entries[w][entered].target, -approach
+	}
+	asked = -pair.restitution * approach
+	// The approach is that of the assembly but for contracted products and sums.
+	if math.Abs(p.Target[c]-factor*asked) <= 1e-12*asked {
+		return asked, -approach
+	}
+	return 0, 0
 }
 
 // factorOf is that of the bodies of contact c of all.
@@ -118,8 +129,10 @@ func (s *Simulation) scaleBounces(w int) {
 	}
 	for i := range int(s.problem.Count[w]) {
 		c := w*s.problem.Contacts + i
-		if f := s.factorOf(w, c); f < 1 && s.impact(w, i, 1) > 0 {
-			s.problem.Target[c] *= f
+		if f := s.factorOf(w, c); f < 1 {
+			if asked, _ := s.impact(w, i, 1); asked > 0 {
+				s.problem.Target[c] = f * asked
+			}
 		}
 	}
 }
@@ -156,7 +169,7 @@ func (s *Simulation) gainsEnergy(worker *stepWorker, w int) (gains bool) {
 
 func (s *Simulation) hasImpact(w int) bool {
 	for i := range int(s.problem.Count[w]) {
-		if s.impact(w, i, s.factorOf(w, w*s.problem.Contacts+i)) > 0 {
+		if asked, _ := s.impact(w, i, s.factorOf(w, w*s.problem.Contacts+i)); asked > 0 {
 			return true
 		}
 	}
@@ -233,11 +246,10 @@ func (s *Simulation) addImpact(w, i int, roots []int32, groups []impactGroup) {
 	work := 0.5 * dotVec(world, r3.Add(relative(s.solution.Velocity), relative(p.Velocity)))
 	g.excess += work
 	g.size += math.Abs(work)
-	if asked := s.impact(w, i, s.factorOf(w, c)); asked > 0 {
+	if asked, closing := s.impact(w, i, s.factorOf(w, c)); asked > 0 {
 		// d(½λᵀ(c⁺ + c_f)) = c*·dλ, where dλ = λ/(c* − c_f)·dc* of one contact.
 		target := p.Target[c]
-		pair := &s.pairs[s.ids[s.contactsOf(w, 1-s.side[w])+i].pair]
-		g.slope += l.Z * asked * target / (target + asked/pair.restitution)
+		g.slope += l.Z * asked * target / (target + closing)
 	} else if p.Target[c] > 0 { // the recovery of a penetration may do work
 		g.excess -= l.Z * p.Target[c]
 	}

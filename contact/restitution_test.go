@@ -90,7 +90,7 @@ func TestImpactsLoseEnergy(t *testing.T) {
 	impacts, gained := 0, 0
 	for i, shape := range shapes {
 		for _, mu := range []float64{0, 0.3, 1, 2} {
-			for _, e := range []float64{0.3, 0.8, 1} {
+			for _, e := range []float64{0, 0.3, 0.8, 1} {
 				scene := testScene(t, []geom.Shape{shape, shapes[(i+1)%len(shapes)]}, []r3.Vec{half, half}, 1, mu, e)
 				state := impactingState(rng, scene, worlds)
 				for _, law := range []RestitutionLaw{BoundedRestitution, NewtonRestitution} {

@@ -12,7 +12,7 @@ import (
 // state, the columns of the problem and of its solution, and what a step keeps of it, rounded up.
 const (
 	worldBytes = 256
-	bodyBytes  = int(unsafe.Sizeof(bodyState{})) + 8*(7+3+3+1+1+6+6+6)
+	bodyBytes  = int(unsafe.Sizeof(bodyState{})+unsafe.Sizeof(bounce{})) + 8*(7+3+3+1+1+6+6+6)
 )
 
 // checkRoom returns an error if the simulation of a scene in a number of worlds takes more memory than there is. It

@@ -96,7 +96,7 @@ type seriesTerm struct {
 // the inverse moments aᵢ, where s = h²s₃ + h⁴s₅ + …, d likewise, and s₃, d₃, … are polynomials in H and C, which the
 // step keeps (E. Hairer and G. Vilmart, Preprocessed discrete Moser-Veselov algorithm for the full dynamics of a rigid
 // body, J. Phys. A 39, 2006: s₃ and d₃). Those of higher order follow from the power series of both rotations, of
-// symmetric polynomials of the right degrees; TestSeries compares the series.
+// symmetric polynomials of the right degrees; TestRotationOrder shows the order of what is left.
 var (
 	stretch = []seriesTerm{ // s
 		{-1, 3, [3]int{1, 0, 0}, 1, 0}, {1, 6, [3]int{0, 1, 0}, 0, 1},

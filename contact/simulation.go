@@ -175,7 +175,7 @@ type Simulation struct {
 	job     batch.Job
 
 	fixed        []lanes.Fixed
-	bounces      []bounce // [W,B], nil where nothing bounces or Newton's law holds
+	bounces      []bounce // [W,B], nil where Newton's law holds
 	bounceSolves []int32  // [W] solves of the step that were for less restitution
 
 	arm    []float64   // [B] distance of the center of mass from the farthest point of a body
@@ -366,8 +366,7 @@ func (s *Simulation) start(from *State) error {
 	s.passMove, s.passFinish = s.move, s.finish
 	s.startKernels()
 	s.bounces = nil
-	bounces := func(p partPair) bool { return p.restitution > 0 }
-	if s.o.Restitution == BoundedRestitution && slices.ContainsFunc(s.pairs, bounces) {
+	if s.o.Restitution == BoundedRestitution {
 		s.bounces, s.bounceSolves = make([]bounce, w*b), make([]int32, w)
 	}
 	return nil

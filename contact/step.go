@@ -373,8 +373,8 @@ func (s *Simulation) addContacts(list []int32) {
 			}
 			to = to[copy(to, s.points.Gap[MaxPoints*i:][:s.rows[i].points]):]
 		}
-		s.scaleBounces(int(w))
 		s.addEntries(int(w))
+		s.scaleBounces(int(w))
 	}
 }
 

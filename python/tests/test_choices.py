@@ -18,7 +18,7 @@ Q, AT = np.array([[1.0, 0, 0, 0]]), np.zeros((1, 3))
 POSES = np.array([[[0.0, 0, 0, 1, 0, 0, 0], [3, 0, 0, 1, 0, 0, 0]]])
 
 # What annotations name, beside bool and Literal.
-ALIASES = ("Precision", "Method", "Derivative", "Order", "Rotation", "Model")
+ALIASES = ("Precision", "Method", "Derivative", "Order", "Rotation", "Model", "Rule", "RestitutionLaw")
 
 
 def make_scene() -> cl.Scene:
@@ -192,9 +192,10 @@ FLAGS = ("no", "", 0, 1, ["x"], np.zeros(2))
 # Wrong values of each option.
 CHOICES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("precision", "method", "derivative", "quat", "wrt", "reduce", "pairs"), TEXTS),
-    **dict.fromkeys(("concave", "model", "margin"), TEXTS),
+    **dict.fromkeys(("concave", "model", "margin", "friction_rule", "restitution_rule", "restitution_law"), TEXTS),
     **dict.fromkeys(("copy", "grad", "culling", "audit", "ground", "accept", "bound", "contacts"), FLAGS),
-    **dict.fromkeys(("resume", "skip_adjacent"), FLAGS),
+    **dict.fromkeys(("resume", "skip_adjacent", "strict"), FLAGS),
+    "inertia": ("other", "", 0, True),
     "progress": ("no", "", 0, 1),
 }
 

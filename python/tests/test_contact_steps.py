@@ -56,6 +56,24 @@ def test_restitution_of_pairs() -> None:
     np.testing.assert_allclose(r.velocity[-1, 0, :, 2], [0, 0.9], atol=1e-3)
 
 
+@pytest.mark.parametrize("law", ["bounded", "newton"])
+def test_restitution_law(law: contact.RestitutionLaw) -> None:
+    """A tilted box gains energy by Newton's law with friction, and none by the bounded law, which is the default."""
+    lib = cl.Library()
+    half, angle = np.array([0.2, 0.1, 0.1]), np.radians(25)
+    options: dict[str, Any] = {} if law == "bounded" else {"restitution_law": law}
+    box = lib.box(half)
+    sim = contact.Simulation(lib, [box], 1.0, dt=1e-3, restitution=1.0, friction=0.5, gravity=(0, 0, 0), **options)
+    low = half[0] * np.sin(angle) + half[2] * np.cos(angle)
+    rotation = np.array([[[np.cos(angle / 2), 0, np.sin(angle / 2), 0]]])
+    r = sim.run([[[0, 0, low + 1e-4]]], rotation, [[[-0.5, 0, -1.0]]], quat="wxyz", steps=1)
+    r.raise_if_failed()
+    inertia = (half[0] ** 2 + half[2] ** 2) / 3  # about y, the axis of the spin
+    after = np.sum(r.velocity[-1, 0, 0] ** 2) + inertia * np.sum(r.spin[-1, 0, 0] ** 2)
+    gain = after / (0.5**2 + 1)
+    assert 0.98 < gain <= 1 + 1e-9 if law == "bounded" else gain > 1.15
+
+
 def test_friction_of_parts(tmp_path: Any) -> None:
     """The part that touches brakes; parts and surfaces are written to a file and read back."""
     scene = cl.Scene(cl.Library())

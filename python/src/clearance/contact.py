@@ -39,7 +39,10 @@ from ._show import bodies_described, play
 Model = Literal["ncp", "ccp"]
 Rule = Literal["standard", "geometric_mean", "mean", "minimum", "maximum", "product"]
 
+RestitutionLaw = Literal["bounded", "newton"]
+
 MODELS: Final = ["ncp", "ccp"]
+LAWS: Final = ["bounded", "newton"]
 
 # Statuses of solutions, and of steps: only worlds that are advanced, in parts too, or accepted have moved.
 STATUSES: Final = ("solved", "undecided", "invalid")
@@ -326,7 +329,8 @@ class Simulation(nat.Owner):
     contact has the combination of both by ``friction_rule`` and ``restitution_rule``, of RULES; with the ground it has
     the values of its body, unless ``ground_friction`` or ``ground_restitution`` is given. ``surfaces`` are
     :class:`Surface` of pairs, which replace combinations; the ground is the body behind the last one. ``skip`` are
-    pairs of bodies without contacts.
+    pairs of bodies without contacts. By the ``restitution_law`` "bounded" impacts create no energy; by "newton" they
+    may, where there is friction.
 
     ``dt`` is the time step in seconds. Penetrations beyond a slop of 1e-4 of the size are removed by the share
     ``correction`` of each step (negative: none), by ``recovery_speed`` m/s at most (default: √(g·size) of the pair);
@@ -353,6 +357,7 @@ class Simulation(nat.Owner):
         restitution: Any = 0.0,
         friction_rule: Rule = "geometric_mean",
         restitution_rule: Rule = "maximum",
+        restitution_law: RestitutionLaw = "bounded",
         ground_friction: float | None = None,
         ground_restitution: float | None = None,
         surfaces: Iterable[Surface] = (),
@@ -408,6 +413,7 @@ class Simulation(nat.Owner):
             model=MODELS.index(one_of("model", model, MODELS)),
             friction_rule=RULES.index(one_of("friction_rule", friction_rule, RULES)),
             restitution_rule=RULES.index(one_of("restitution_rule", restitution_rule, RULES)),
+            restitution_law=LAWS.index(one_of("restitution_law", restitution_law, LAWS)),
             tolerance=real("tolerance", tolerance, 0, above=True),
             max_gap=real("max_gap", max_gap, 0),
             correction=real("correction", correction) or -1.0,
