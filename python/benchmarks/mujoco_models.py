@@ -60,7 +60,7 @@ def configurations(scene: MujocoScene, count: int, rng: np.random.Generator) -> 
 def pose_errors(scene: MujocoScene, data: Any, poses: np.ndarray) -> tuple[float, float]:
     """The largest differences of positions of geoms, relative to their distance from the origin where that is above a
     metre, and of entries of their axes."""
-    worst, rotated = 0.0, 0.0
+    worst, tilted = 0.0, 0.0
     for pose, body, geoms in zip(poses, scene.bodies, scene.geom_ids, strict=True):
         at = np.array([p.position for p in body.parts])
         q = product(pose[3:], np.array([p.rotation for p in body.parts]))
@@ -69,8 +69,8 @@ def pose_errors(scene: MujocoScene, data: Any, poses: np.ndarray) -> tuple[float
         worst = max(worst, (off / np.maximum(1, np.linalg.norm(want, axis=1))).max())
         q = q / np.linalg.norm(q, axis=-1, keepdims=True)
         axes = np.stack([rotated(q, e) for e in np.eye(3)], axis=-1)
-        rotated = max(rotated, np.abs(axes - data.geom_xmat[geoms].reshape(-1, 3, 3)).max())
-    return worst, rotated
+        tilted = max(tilted, np.abs(axes - data.geom_xmat[geoms].reshape(-1, 3, 3)).max())
+    return worst, tilted
 
 
 def pairs_differ(path: Path, scene: MujocoScene, omitted: list[str]) -> set[tuple[int, int]] | None:
@@ -155,7 +155,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = Rows(cl.Engine("cpu"), options.rows, options.tolerance)
     total, compiled, whole, omitted, failed = 0, 0, 0, 0, []
-    worst, rotated, slowest, differing, unchecked, pairs = 0.0, 0.0, (0.0, ""), [], 0, 0
+    worst, tilted, slowest, differing, unchecked, pairs = 0.0, 0.0, (0.0, ""), [], 0, 0
     for path in files(options.folders, options.only):
         total += 1
         try:
@@ -181,7 +181,7 @@ def main() -> None:
                 position, axes = pose_errors(scene, data, poses[k])
                 if position > 1e-14 or axes > 1e-14:
                     print(f"  {path.name}: poses differ by {position:.1e}, {axes:.1e}", flush=True)
-                worst, rotated = max(worst, position), max(rotated, axes)
+                worst, tilted = max(worst, position), max(tilted, axes)
         differ = pairs_differ(path, scene, omit)
         unchecked, pairs = unchecked + (differ is None), pairs + len(scene.pairs)
         if differ:
@@ -192,7 +192,7 @@ def main() -> None:
     print(f"\nMuJoCo {mujoco.__version__}: {total} files, {compiled} compiled by MuJoCo\n")
     print(f"- loaded as they are {whole}, without geoms and flexes by name {omitted}, refused {len(failed)} {failed}")
     print(f"- slowest load {slowest[0]:.2f} s ({slowest[1]})")
-    print(f"- poses: positions to {worst:.1e} (relative above 1 m), axes to {rotated:.1e}")
+    print(f"- poses: positions to {worst:.1e} (relative above 1 m), axes to {tilted:.1e}")
     print(f"- pairs: {pairs:,}; {len(differing)} models differ {differing}; not compared {unchecked}")
     print(f"- rows: {rows.compared:,} compared, {rows.same:,} within {options.tolerance:g} m ({rows.largest:.1e} m)")
     for outcome, count in rows.outcomes.most_common():

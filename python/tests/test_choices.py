@@ -18,7 +18,7 @@ Q, AT = np.array([[1.0, 0, 0, 0]]), np.zeros((1, 3))
 POSES = np.array([[[0.0, 0, 0, 1, 0, 0, 0], [3, 0, 0, 1, 0, 0, 0]]])
 
 # What annotations name, beside bool and Literal.
-ALIASES = ("Precision", "Method", "Derivative", "Order", "Rotation", "Model", "Rule", "RestitutionLaw")
+ALIASES = ("Precision", "Method", "Derivative", "Order", "Rotation", "Model", "Rule", "RestitutionLaw", "UpAxis")
 
 
 def make_scene() -> cl.Scene:
@@ -134,6 +134,7 @@ def calls(folder: Path) -> dict[str, Callable[..., object]]:
         "rollout_file": lambda **o: cl.rollout_file(worlds, out, scene=scene, engine=eng, **o),
         "sweep_file": lambda **o: cl.sweep_file(motions, out, scene=scene, engine=eng, **o),
         "write_worlds": lambda **o: cl.write_worlds(out, scene, POSES, **({"quat": "wxyz"} | o)),
+        "decompose": lambda **o: cl.decompose(mesh, folder / "parts.obj", **o),
         "show": lambda **o: cl.show(one, *pair, **({"quat": "wxyz"} | o)),
         "load": lambda **o: urdf.load(robot, **o),
         "from_model": lambda **o: mujoco.from_model(_Model(), **o),
@@ -193,9 +194,9 @@ FLAGS = ("no", "", 0, 1, ["x"], np.zeros(2))
 CHOICES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("precision", "method", "derivative", "quat", "wrt", "reduce", "pairs"), TEXTS),
     **dict.fromkeys(("concave", "model", "margin", "friction_rule", "restitution_rule", "restitution_law"), TEXTS),
+    **dict.fromkeys(("up_axis", "inertia"), TEXTS),
     **dict.fromkeys(("copy", "grad", "culling", "audit", "ground", "accept", "bound", "contacts"), FLAGS),
     **dict.fromkeys(("resume", "skip_adjacent", "strict"), FLAGS),
-    "inertia": ("other", "", 0, True),
     "progress": ("no", "", 0, 1),
 }
 

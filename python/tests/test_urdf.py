@@ -391,10 +391,10 @@ def test_axes_of_meshes(arm: Path, tmp_path: Path) -> None:
         (in_extra.replace("</extra><asset><up_axis>Z_UP", "</extra><asset><up_axis>Y_UP"), "Y_UP"),
     ):
         file.write_text(text)
-        for option, rotated in (("ignore", corners), ("file", np.transpose(rotated[axis]))):
+        for option, standing in (("ignore", corners), ("file", np.transpose(rotated[axis]))):
             scene = urdf.load(arm, up_axis=option)  # type: ignore[arg-type]
             got: Any = scene.library[scene.bodies[scene.index("slide")].parts[0].shape].parameters["vertices"]
-            want = rotated * [0.5, -1, 2]
+            want = standing * [0.5, -1, 2]
             np.testing.assert_allclose(sorted(got.tolist()), sorted(want.tolist()), rtol=1e-14, atol=0)
     file.write_text(good.replace("Z_UP", "W_UP"))
     assert len(urdf.load(arm).bodies) == 6

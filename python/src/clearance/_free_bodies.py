@@ -16,8 +16,8 @@ from ._errors import FileError, OptionError
 from ._kinematics import product, rotated
 from ._library import Library
 from ._mesh_files import MeshFiles
-from ._meshes import UpAxis
-from ._options import flag
+from ._meshes import UP_AXES, UpAxis
+from ._options import flag, one_of
 from ._urdf_xml import Robot, read
 from ._xml import Given, Notes, Readable, Source
 
@@ -133,6 +133,7 @@ def from_urdf(
 
     every = [sources] if isinstance(sources, (str, os.PathLike, bytes, Readable)) else list(sources)
     notes = Notes(flag("strict", strict))
+    up_axis = one_of("up_axis", up_axis, UP_AXES)
     library, bodies, columns = Library(), list[Body](), list[tuple[float, Array, Array]]()
     for given in every:
         source = Source.of(given, "urdf")

@@ -20,6 +20,7 @@ from ._shape import Shape, read_mesh
 _MAX_SIZE: Final = 1 << 27
 
 UpAxis = Literal["ignore", "file"]
+UP_AXES: Final = ("ignore", "file")
 
 # The rotations to Z_UP. COLLADA 1.4.1, <up_axis>: right, up and towards the viewer are -y, x, z of X_UP, x, y, z of
 # Y_UP and x, z, -y of Z_UP.
@@ -55,7 +56,7 @@ def convex_parts(vertices: Any, faces: Any, what: str, advice: str = "", toleran
 def foreign_mesh(file: Path, up_axis: UpAxis = "ignore") -> tuple[Array, Array]:
     """Vertices [N,3], in metres, and triangles [F,3] of a mesh file of any format that trimesh reads, its parts as
     one. The axes are those of the file; with ``up_axis="file"``, those of COLLADA are rotated to z up."""
-    if up_axis not in ("ignore", "file"):
+    if up_axis not in UP_AXES:
         raise OptionError(f'up_axis: {up_axis!r}, want "ignore" or "file"')
     try:
         trimesh: Any = importlib.import_module("trimesh")

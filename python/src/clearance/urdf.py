@@ -25,9 +25,9 @@ from ._errors import OptionError
 from ._kinematics import Tree, given_poses, normalized, product, with_others
 from ._library import Library
 from ._mesh_files import MeshFiles
-from ._meshes import UpAxis
+from ._meshes import UP_AXES, UpAxis
 from ._motion import Motion
-from ._options import DerivativeOptions, flag, interval
+from ._options import DerivativeOptions, flag, interval, one_of
 from ._scene import Scene
 from ._scene_derivatives import by_coordinates
 from ._srdf import disabled_pairs
@@ -196,6 +196,7 @@ def load(
     whose distance never changes. Half-spaces make no pair with each other.
     """
     notes = Notes(flag("strict", strict))
+    up_axis = one_of("up_axis", up_axis, UP_AXES)
     concavity(concave)
     if skip_adjacent is not None:
         skip_adjacent = flag("skip_adjacent", skip_adjacent)
@@ -220,8 +221,8 @@ def scene_of(source: Source, robot: Robot, meshes: MeshFiles) -> UrdfScene:
     for index, link in enumerate(robot.links):
         parts: list[Part] = []
         for collision in link.collisions:
-            shapes, rotated = shapes_of(collision, meshes)
-            rotation = product(collision.rotation, rotated)
+            shapes, local = shapes_of(collision, meshes)
+            rotation = product(collision.rotation, local)
             parts += [Part(s, collision.position, rotation) for s in shapes]
         if parts:
             scene.add(*parts, name=link.name)
