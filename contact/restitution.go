@@ -9,9 +9,9 @@ package contact
 //
 //	E(v⁺) − E(v_f) = ½λᵀ(c⁺ + c_f) + the work of bodies that do not move,
 //
-// where c are the relative velocities of the contacts. At the factor 0 impacts are inelastic, and it falls: λᵀc⁺ ≤ 0, and
-// ½λᵀ(c_f − c⁺) = −½λᵀJM⁻¹Jᵀλ. So there is a largest factor in [0, 1] for which it does not rise; the search ends at
-// one that is below it by about 1 % of what it takes away.
+// where c are the relative velocities of the contacts. At the factor 0 impacts are inelastic, and it falls: λᵀc⁺ ≤ 0,
+// and ½λᵀ(c_f − c⁺) = −½λᵀJM⁻¹Jᵀλ. So there is a largest factor in [0, 1] for which it does not rise; the search ends
+// at one that is below it by about 1 % of what it takes away.
 //
 // The velocity that an [entry] asks for is scaled too where it parts bodies that approach, whatever their restitution.
 // Its points may enter again then: there are entries anew, and the world is stepped in parts or left as for any others.
@@ -84,8 +84,8 @@ func (s *Simulation) resetBounces(w int) {
 }
 
 // impact returns the velocity that contact i of a world asks for at the factor 1 and the speed of approach before the
-// step, or zeros if it is no impact. A contact of the pair's own is one if its target is that of Newton's law, scaled by
-// the factor; an entry (see [entry]) is one if its bodies approach and its target parts them.
+// step, or zeros if it is no impact. A contact of the pair's own is one if its target is that of Newton's law, scaled
+// by the factor; an entry (see [entry]) is one if its bodies approach and its target parts them.
 func (s *Simulation) impact(w, i int, factor float64) (asked, closing float64) {
 	p, c := &s.problem, w*s.problem.Contacts+i
 	pair := &s.pairs[s.ids[s.contactsOf(w, 1-s.side[w])+i].pair]

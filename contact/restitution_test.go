@@ -111,7 +111,8 @@ func TestImpactsLoseEnergy(t *testing.T) {
 							case law == NewtonRestitution && gains:
 								gained++
 							case gains:
-								t.Errorf("%T, μ %g, e %g: step %d, world %d: %v, energy × 1 + %g", shape, mu, e, step, w,
+								t.Errorf("%T, μ %g, e %g: step %d, world %d: %v, energy × 1 + %g", shape, mu, e, step,
+									w,
 									s.state.Status[w], after/before[w]-1)
 							case law == BoundedRestitution && after < before[w]*(1-1e-3):
 								impacts++

@@ -32,6 +32,8 @@ EVERY: list[cl.ClearanceError] = [
     cl.ForkError("forked"),
     cl.RefutedError("out.npz: 1 of 2"),
     cl.CallError("the call failed"),
+    cl.ConcaveError("part.obj: dent of 0.1", "tolerance=0.1 takes it"),
+    cl.StillError("no world advanced"),
 ]
 
 

@@ -93,7 +93,7 @@ class StillError(ClearanceError, RuntimeError):
     trajectory: Any = None
 
     def __reduce__(self) -> Any:  # without the trajectory, whose report is memory of this process
-        return _rebuilt, (type(self), self.args), {}
+        return _rebuilt, (type(self), self.args), {k: v for k, v in self.__dict__.items() if k != "trajectory"}
 
 
 class RefutedError(ClearanceError, RuntimeError):
