@@ -283,14 +283,6 @@ func contactSides(p *contact.Problem, k int) [2]contactSide {
 
 func triple(x []float64) r3.Vec { return r3.Vec{X: x[0], Y: x[1], Z: x[2]} }
 
-func symmetric(i []float64, v r3.Vec) r3.Vec {
-	return r3.Vec{
-		X: i[0]*v.X + i[3]*v.Y + i[4]*v.Z,
-		Y: i[3]*v.X + i[1]*v.Y + i[5]*v.Z,
-		Z: i[4]*v.X + i[5]*v.Y + i[2]*v.Z,
-	}
-}
-
 // cramer solves I·x = v by Cramer's rule.
 func cramer(i [6]float64, v r3.Vec) r3.Vec {
 	a, b, c := r3.Vec{X: i[0], Y: i[3], Z: i[4]}, r3.Vec{X: i[3], Y: i[1], Z: i[5]}, r3.Vec{X: i[4], Y: i[5], Z: i[2]}
