@@ -285,19 +285,20 @@ func TestCapsOfShaders(t *testing.T) {
 		t.Errorf("of %d pairs, %d have caps; %d Hessian bounds and %d caps do not hold", len(c.rows), found, forms,
 			caps)
 	}
-	for _, m := range []struct{ what, from, to string }{
-		{"extended caps", "extendedCapSize(h, low, CAP_RATIO * t)",
+	const ofKinds = "hessian_caps.glsl"
+	for _, m := range []struct{ file, what, from, to string }{
+		{bounds, "extended caps", "extendedCapSize(h, low, CAP_RATIO * t)",
 			"1.1lf * extendedCapSize(h, low, CAP_RATIO * t)"},
-		{"apices", "APEX_SHARE * t * t", "1.21lf * APEX_SHARE * t * t"},
-		{"caps", "capIsValid(h, low, candidate);", "capIsValid(h, low, candidate / 1.1lf);"},
-		{"caps of ellipsoids", "hessian, t);\n        return limitTrace(ratio * hessian);",
+		{bounds, "apices", "APEX_SHARE * t * t", "1.21lf * APEX_SHARE * t * t"},
+		{bounds, "caps", "capIsValid(h, low, candidate);", "capIsValid(h, low, candidate / 1.1lf);"},
+		{ofKinds, "caps of ellipsoids", "hessian, t);\n        return limitTrace(ratio * hessian);",
 			"hessian, t / 1.1lf);\n        return limitTrace(ratio * hessian);"},
-		{"caps of superquadrics", "superquadricHessianBound(s, d, e, f, t);",
+		{ofKinds, "caps of superquadrics", "superquadricHessianBound(s, d, e, f, t);",
 			"superquadricHessianBound(s, d, e, f, t / 1.1lf);"},
-		{"caps of smooth hulls and revolutions", "smoothHessianBound(s, d, e, f, g, t);",
+		{ofKinds, "caps of smooth hulls and revolutions", "smoothHessianBound(s, d, e, f, g, t);",
 			"smoothHessianBound(s, d, e, f, g, t / 1.1lf);"},
 	} {
-		forms, caps, _ := c.violations(t, mutated(t, source, bounds, m.from, m.to))
+		forms, caps, _ := c.violations(t, mutated(t, source, m.file, m.from, m.to))
 		t.Logf("%s 10 %% too wide: %d Hessian bounds and %d caps do not hold", m.what, forms, caps)
 		if forms+caps == 0 {
 			t.Errorf("%s that are 10 %% too wide pass the test", m.what)
