@@ -35,6 +35,7 @@ from ._errors import (
 )
 from ._gradient import distance_gradient
 from ._library import Library
+from ._load import load
 from ._page import View
 from ._pairs import transforms
 from ._result import (
@@ -118,6 +119,7 @@ __all__ = [
     "audit_sweep_file",
     "decompose",
     "distance_gradient",
+    "load",
     "pair_rows",
     "read_worlds",
     "rollout_file",

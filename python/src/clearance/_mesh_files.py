@@ -17,8 +17,24 @@ from ._meshes import UpAxis, convex_parts, foreign_mesh
 from ._shape import Shape
 from ._xml import Notes
 
-_OWN: Final = (".obj", ".stl", ".ply")
+# Formats that the native library reads.
+OWN: Final = (".obj", ".stl", ".ply")
 _PACKAGES: Final = ("package://", "model://")
+
+
+def mesh_file(file: Path, concave: str, tolerance: float | None, up_axis: UpAxis) -> list[Shape]:
+    """The convex parts of a mesh file of any format, or its hull; options are those of :func:`clearance.urdf.load`."""
+    if file.suffix.lower() in OWN:
+        return mesh_shapes(file, concave, tolerance)
+    vertices, faces = foreign_mesh(file, up_axis)
+    if concave != "hull":
+        try:
+            return convex_parts(vertices, faces, os.fspath(file), OTHERS, tolerance)
+        except ConcaveError:
+            if concave == "raise":
+                raise
+            return decomposed(file, up_axis)
+    return [Shape("convex", {"vertices": vertices})]
 
 
 @dataclass(eq=False)
@@ -49,7 +65,7 @@ class MeshFiles:
         if key not in self._made:
             try:
                 if file not in self._parts:
-                    self._parts[file] = self._read(file)
+                    self._parts[file] = mesh_file(file, self.concave, self.tolerance, self.up_axis)
                 options: dict[str, Any] = {"name": name, "margin": self.margin}
                 parts = self._parts[file]
                 self._made[key] = [self.library.convex(s.parameters["vertices"] * scale, **options) for s in parts]
@@ -58,20 +74,6 @@ class MeshFiles:
             except (FileError, ShapeError) as e:
                 raise type(e)(f"{where}: {e}") from e
         return self._made[key]
-
-    def _read(self, file: Path) -> list[Shape]:
-        """The convex parts of a mesh file, or its hull."""
-        if file.suffix.lower() in _OWN:
-            return mesh_shapes(file, self.concave, self.tolerance)
-        vertices, faces = foreign_mesh(file, self.up_axis)
-        if self.concave != "hull":
-            try:
-                return convex_parts(vertices, faces, os.fspath(file), OTHERS, self.tolerance)
-            except ConcaveError:
-                if self.concave == "raise":
-                    raise
-                return decomposed(file, self.up_axis)
-        return [Shape("convex", {"vertices": vertices})]
 
     def find(self, uri: str, where: str) -> Path:
         """The file of a name in the model."""

@@ -132,7 +132,7 @@ class Notes:
 
 def parse(source: Source, notes: Notes) -> Element:
     """The root element."""
-    text = _text(source, notes)
+    text = text_of(source, notes)
     line, at = 1, 0
 
     def blank(match: re.Match[str]) -> str:
@@ -149,7 +149,7 @@ def parse(source: Source, notes: Notes) -> Element:
     return _Builder(source.name, notes).root(_DECLARATION.sub(blank, text).encode())
 
 
-def _text(source: Source, notes: Notes) -> str:
+def text_of(source: Source, notes: Notes) -> str:
     data = source.data
     stated = _ENCODING.search(data[:1024])
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):

@@ -1,0 +1,166 @@
+"""cl.load: files of models and meshes by what they are, and those that are refused by name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clearance as cl
+
+URDF = """<robot name="two">
+  <link name="base"><collision><geometry><box size="1 1 1"/></geometry></collision></link>
+  <link name="tip"><collision><geometry><mesh filename="{mesh}"/></geometry></collision></link>
+  <joint name="slide" type="prismatic"><parent link="base"/><child link="tip"/><origin xyz="2 0 0"/>
+    <axis xyz="1 0 0"/><limit lower="0" upper="1" effort="1" velocity="1"/></joint>
+</robot>"""
+MJCF = """<mujoco><worldbody><geom type="plane" size="1 1 1"/>
+  <body name="ball" pos="0 0 2"><freejoint/><geom type="sphere" size="0.5"/></body></worldbody></mujoco>"""
+WEDGE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+# Two triangles that meet at an edge at a right angle: no convex surface.
+BENT = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv .2 .2 .2\nf 1 2 3\nf 1 2 4\nf 1 5 2\n"
+
+
+@pytest.mark.parametrize("begin", ["", '\ufeff<?xml version="1.0"?>\n<!-- <mujoco> -->\n', "<!DOCTYPE robot>\n"])
+def test_urdf_whatever_its_name(tmp_path: Path, begin: str) -> None:
+    (tmp_path / "wedge.obj").write_text(WEDGE)
+    path = tmp_path / "model.xml"
+    path.write_text(begin + URDF.format(mesh="wedge.obj"))
+    scene = cl.load(path)
+    assert type(scene).__name__ == "UrdfScene" and [b.name for b in scene.bodies] == ["base", "tip"]
+    assert cl.load(str(path), skip_adjacent=False).pairs == [(0, 1)] and scene.pairs == []
+
+
+def test_options_pass_on(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/bent.obj").write_text(BENT)
+    path = tmp_path / "model.urdf"
+    path.write_text(URDF.format(mesh="package://other/bent.obj"))
+    with pytest.raises(cl.FileError, match="packages="):
+        cl.load(path, concave="hull")
+    with pytest.raises(cl.ConcaveError, match='concave="hull"'):
+        cl.load(path, packages={"other": tmp_path / "parts"})
+    scene = cl.load(path, packages={"other": tmp_path / "parts"}, concave="hull", margin=0.25)
+    assert [s.margin for s in scene.library] == [0.25, 0.25]
+
+
+def test_mjcf_whatever_its_name(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    path = tmp_path / "model.urdf"
+    path.write_text(MJCF)
+    scene = cl.load(path)
+    assert type(scene).__name__ == "MujocoScene" and [b.name for b in scene.bodies] == ["world", "ball"]
+    assert cl.load(path, omit=("geom 0",)).bodies[0].name == "ball"
+    mujoco: Any = sys.modules["mujoco"]
+    compiled = tmp_path / "model.mjb"
+    mujoco.mj_saveModel(mujoco.MjModel.from_xml_path(str(path)), str(compiled))
+    assert cl.load(compiled).pairs == scene.pairs == [(0, 1)]
+
+
+def test_mjcf_without_mujoco(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "model.xml"
+    path.write_text(MJCF)
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(ImportError, match=r"model\.xml is MJCF, .*pip install mujoco"):
+        cl.load(path)
+
+
+def test_mesh(tmp_path: Path) -> None:
+    path = tmp_path / "wedge.OBJ"
+    path.write_text(WEDGE)
+    scene = cl.load(path, margin=0.5)
+    assert type(scene) is cl.Scene and [b.name for b in scene.bodies] == ["wedge"] and scene.pairs == []
+    assert scene.library[0].margin == 0.5 and scene.library[0].dent < 1e-15
+    (tmp_path / "bent.obj").write_text(BENT)
+    with pytest.raises(cl.ConcaveError):
+        cl.load(tmp_path / "bent.obj")
+    assert len(cl.load(tmp_path / "bent.obj", concave="hull").library) == 1
+    assert len(cl.load(tmp_path / "bent.obj", tolerance=1.0).library) == 1
+    path.write_text(WEDGE + WEDGE.replace("v 0 0 0", "v 9 9 9").replace("f ", "g two\nf ", 1))
+    two = cl.load(path)
+    assert len(two.bodies) == 1 and len(two.bodies[0].parts) == len(two.library) == 2
+
+
+def test_mesh_of_trimesh(tmp_path: Path) -> None:
+    trimesh: Any = pytest.importorskip("trimesh", reason="trimesh is not installed")
+    box = trimesh.creation.box((1, 2, 3))
+    for name in ("box.off", "box.glb"):
+        box.export(tmp_path / name)
+        lib = cl.load(tmp_path / name).library
+        assert np.ptp(lib[0].parameters["vertices"], axis=0).tolist() == [1, 2, 3]
+
+
+def test_scene_of_shapes(tmp_path: Path) -> None:
+    lib = cl.Library()
+    scene = cl.Scene(lib)
+    scene.add(lib.sphere(1), name="ball")
+    scene.add(lib.box([1, 1, 1]), name="crate")
+    scene.all_pairs()
+    scene.save(tmp_path / "scene.json")
+    loaded = cl.load(tmp_path / "scene.json")
+    assert [b.name for b in loaded.bodies] == ["ball", "crate"] and loaded.pairs == [(0, 1)]
+    with pytest.raises(cl.OptionError, match=r"concave: .*shapes\.json"):
+        cl.load(tmp_path / "scene.json", concave="hull")
+
+
+@pytest.mark.parametrize(
+    ("name", "contents", "reason"),
+    [
+        ("world.sdf", b"<?xml version='1.0'?><sdf version='1.9'><world/></sdf>", "is SDF, which is not read"),
+        ("model.urdf", b"<sdf version='1.9'/>", "is SDF, which is not read"),
+        ("empty.SDF", b"", "is SDF, which is not read"),
+        ("robot.usd", b"PXR-USDC\0\0\0", "is USD, which is not read"),
+        ("robot.usda", b"#usda 1.0\n", "is USD, which is not read"),
+        ("robot.usdc", b"", "is USD, which is not read"),
+        ("robot.usdz", b"PK\3\4", "is USD, which is not read"),
+        ("robot.xml", b"#usda 1.0\n", "is USD, which is not read"),
+        ("robot.srdf", b"<robot name='r'><disable_collisions link1='a' link2='b'/></robot>", "srdf="),
+        ("robot.xacro", b"<robot xmlns:xacro='http://ros.org/wiki/xacro'><xacro:arm/></robot>", "xacro"),
+        ("page.html", b"<html></html>", r"begins with <html>; want URDF .*MJCF.*OBJ.*shapes\.json"),
+        ("mesh.fbx", b"Kaydara FBX Binary", r"want URDF .*MJCF.*OBJ"),
+        ("notes.txt", b"no model", r"want URDF .*MJCF.*OBJ"),
+        ("mesh.dat", b"ply\nformat ascii 1.0\n", r"PLY.*\.ply"),
+        ("shapes.yaml", b'{"shapes": []}', r"want URDF"),
+        ("list.json", b'{"list": []}', r"want URDF"),
+        ("empty", b"", "is empty"),
+        ("broken.xml", b"<!-- no end", "want URDF"),
+    ],
+)
+def test_refused_by_name(tmp_path: Path, name: str, contents: bytes, reason: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(contents)
+    with pytest.raises(cl.FileError, match=rf"{name}.*{reason}"):
+        cl.load(path)
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(cl.FileError, match=r"none\.urdf: No such file"):
+        cl.load(tmp_path / "none.urdf")
+    with pytest.raises(cl.FileError, match="is a folder"):
+        cl.load(tmp_path)
+    wrong: Any = 7
+    with pytest.raises(cl.OptionError, match="want the path"):
+        cl.load(wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "contents", "options", "reason"),
+    [
+        ("m.obj", WEDGE, {"packages": {}}, "packages: no option of the reader of mesh files, which has"),
+        ("m.xml", MJCF, {"strict": True}, "strict: no option of the reader of MJCF files"),
+        ("m.xml", MJCF, {"concave": "coacd"}, "concave: 'coacd'"),
+        ("m.urdf", URDF, {"conclave": "hull"}, "conclave: .*did you mean concave"),
+        ("m.obj", WEDGE, {"up_axis": "y"}, "up_axis: 'y'"),
+    ],
+)
+def test_options_of_another_kind(
+    tmp_path: Path, name: str, contents: str, options: dict[str, Any], reason: str
+) -> None:
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    path = tmp_path / name
+    path.write_text(contents)
+    with pytest.raises(cl.OptionError, match=reason):
+        cl.load(path, **options)
