@@ -121,7 +121,7 @@ def test_matrices_by_name(engine: cl.Engine, poses: Any) -> None:
         ):
             with pytest.raises(cl.OptionError, match=reason):
                 roll(xpos=xpos, xmat=xmat, names=bad)
-        with pytest.raises(cl.ArrayError, match=r"xmat: has the shape \[50, 4, 3, 3\], want \[50, 5, 3, 3\]"):
+        with pytest.raises(cl.ArrayError, match=r"xpos: has the shape \[50, 4, 3\], want \[50, 5, 3\]"):
             roll(xpos=xpos[:, 1:], xmat=xmat[:, 1:], names=names)
         with pytest.raises(cl.OptionError, match="names"):
             roll(poses, quat="wxyz", names=names)

@@ -7,6 +7,7 @@ copied once, or refused if the caller said ``copy=False``. Arrays may be read-on
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -80,6 +81,8 @@ def host(name: str, value: Any, copy: bool) -> Array:
     """A value as a NumPy array: of its own memory if that is possible."""
     if type(value) is np.ndarray:
         return value
+    if isinstance(value, np.ndarray):
+        return np.asarray(value)
     check_gradient(name, value)
     if is_torch(value):
         return _torch_host(name, value, copy)
@@ -144,6 +147,27 @@ def take(name: str, value: Any, dtype: Any, tail: tuple[int, ...], rows: int | N
     costs that row only.
     """
     return fit(name, host(name, value, copy), dtype, tail, rows, copy)
+
+
+def take_batch(name: str, value: Any, dtype: Any, tail: tuple[int, ...], rows: int, copy: bool) -> Array:
+    """:func:`take` of an argument [*lead, *tail], whose leading axes, of which the product is ``rows``, are kept."""
+    array = host(name, value, copy)
+    lead = array.shape[: max(array.ndim - len(tail), 0)]
+    if not lead or array.shape[len(lead) :] != tail or math.prod(lead) != rows:
+        text = ", ".join(map(str, (rows, *tail)))
+        several = f", or several leading axes whose product is {rows}"
+        raise ArrayError(name, f"has the shape {list(array.shape)}, want [{text}]{several}")
+    return fit(name, array, dtype, (*lead[1:], *tail), lead[0], copy)
+
+
+def take_rows(name: str, value: Any, tail: tuple[int, ...]) -> tuple[Array, tuple[int, ...]]:
+    """The rows [N, *tail] of an argument of real numbers [*lead, *tail], and its leading axes, one at least."""
+    array = host(name, value, True)
+    lead = array.shape[: max(array.ndim - len(tail), 0)]
+    if not lead or array.shape[len(lead) :] != tail:
+        text = ", ".join(map(str, tail))
+        raise ArrayError(name, f"has the shape {list(array.shape)}, want [N, {text}], or [..., {text}]")
+    return fit(name, array, np.float64, (*lead[1:], *tail), lead[0], True).reshape(math.prod(lead), *tail), lead
 
 
 def fit(name: str, array: Array, dtype: Any, tail: tuple[int, ...], rows: int | None, copy: bool) -> Array:

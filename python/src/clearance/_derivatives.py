@@ -6,6 +6,7 @@ bodies: velocity of the position and angular velocity of A, then of B, in world 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -57,20 +58,16 @@ class Posed:
     order: str  # of the quaternions of the query
     shapes: tuple[tuple[int, ...], ...]  # of pos_a, quat_a, pos_b, quat_b as they were given
     device: Any  # of PyTorch, None for NumPy
+    lead: tuple[int, ...]  # the axes of the rows as the caller has them
 
     @property
     def rows(self) -> int:
-        return len(self.arrays[0])
-
-    @property
-    def lead(self) -> tuple[int, ...]:
-        """The axes of the rows as the caller has them."""
-        return (self.rows,)
+        return math.prod(self.lead)
 
     @property
     def gradients(self) -> tuple[int, ...]:
         """The shape of gradients with respect to twists."""
-        return (self.rows, TWIST)
+        return (*self.lead, TWIST)
 
     def twists(self, cotangents: tuple[Any, ...], options: Mapping[str, Any]) -> Array:
         """The gradient with respect to the twists, of cotangents of the four columns."""
@@ -108,11 +105,14 @@ class Posed:
 
     def to_poses(self, twists: Array) -> list[Array]:
         """Gradients with respect to the poses, in the form of the query, of those with respect to the twists."""
-        parts = []
+        parts, flat = [], twists.reshape(-1, TWIST)
         for first, at in ((0, 4), (6, 5)):
-            parts += [twists[:, first : first + 3], self._rotation(twists[:, first + 3 : first + 6], self.arrays[at])]
-        # The gradient of one pose that all rows have is the sum over the rows.
-        return [p.sum(axis=0) if len(s) == 1 else p for p, s in zip(parts, self.shapes, strict=True)]
+            parts += [flat[:, first : first + 3], self._rotation(flat[:, first + 3 : first + 6], self.arrays[at])]
+        # The gradient of one pose that several rows have is the sum over these.
+        return [
+            part.reshape(-1, *shape).sum(axis=0) if shape[:-1] != self.lead else part.reshape(shape)
+            for part, shape in zip(parts, self.shapes, strict=True)
+        ]
 
     def _rotation(self, spin: Array, q: Array) -> Array:
         good = np.isfinite(q).all(axis=1) & q.any(axis=1)  # rows with another quaternion are invalid
@@ -126,13 +126,13 @@ class Posed:
             raise OptionError("jvp: want either twists or changes of pos_a, quat_a, pos_b, quat_b")
         along = np.zeros((self.rows, TWIST))
         if twists is not None:
-            along[:] = self._rows("twists", twists, (TWIST,))
+            along[:] = self._rows("twists", twists, (TWIST,)).reshape(along.shape)
         else:
             self.wants("poses")
             for k, value in enumerate(changes):
                 if value is None:
                     continue
-                change = self._rows(_POSES[k], value, (_TAILS[k],))
+                change = self._rows(_POSES[k], value, (_TAILS[k],)).reshape(-1, _TAILS[k])
                 if k % 2:
                     ordered = change if self.order == "wxyz" else change[:, [3, 0, 1, 2]]
                     change = quaternion_velocity(ordered, self.arrays[4 + k // 2])
@@ -206,10 +206,11 @@ class Answered(Posed):
         order: str,
         shapes: tuple[tuple[int, ...], ...],
         device: Any,
+        lead: tuple[int, ...],
     ) -> Answered:
         """The pairs of a query and the columns that derivatives need, copied, since callers may change both."""
         own, kept = own_query(engine, query, columns), {name: columns[name].copy() for name in KEPT}
-        return Answered(engine, own, tuple(x.copy() for x in arrays), order, shapes, device, kept)
+        return Answered(engine, own, tuple(x.copy() for x in arrays), order, shapes, device, lead, kept)
 
     def smoothness(self) -> Array:
         """The codes of the smoothness of the derivatives, uint8, of each row."""
@@ -223,8 +224,8 @@ class Answered(Posed):
     def gradient(self, cotangents: Array, options: Mapping[str, Any]) -> Array:
         """The gradient with respect to the twists [N,12], of cotangents [N,10], which it may change."""
         # A row without an answer has no gradient, whatever its cotangent is: NaN, if a loss took in its distance.
-        cotangents[self.columns["status"] > PENETRATING] = 0
-        twists = np.zeros((self.rows, TWIST))
+        cotangents[self.columns["status"].ravel() > PENETRATING] = 0
+        twists = np.zeros((*self.lead, TWIST))
         self.run(options, cotangents=cotangents, gradients=twists)
         return twists
 

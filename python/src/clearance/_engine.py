@@ -140,6 +140,10 @@ class Engine(nat.Owner):
         without the first axis, such as a=0 or a position [3], is that of all rows. :func:`transforms` takes apart
         matrices [N,4,4].
 
+        Rows may have several leading axes, such as positions [B,T,N,3]: those of the poses that have most of them. The
+        results have the same ones. An argument may have the last of them alone, such as a [N]. Numbers of rows, in
+        errors and reports, count along all axes.
+
         Options: ``columns`` are the result columns (default: distance, gap, normal, witness_a, witness_b, status,
         iterations; those not requested are neither computed nor moved). Pairs beyond ``max_distance``, at least 0, are
         only proved to lie beyond it. ``out``, a former result or arrays by name, is filled in place of new arrays. With
@@ -245,9 +249,9 @@ class Engine(nat.Owner):
         grad = flag("grad", o["grad"])
         if grad:
             o["columns"] = _derivatives.with_needed(query, n, o["columns"])
-        q, rows, arrays = self._ask(query, cut_off, library, pairs, quat, o)
-        record = nat.Pairs(rows, *map(address, arrays))
-        results, columns_out = self._results(q, (rows,), o["out"])
+        q, lead, arrays = self._ask(query, cut_off, library, pairs, quat, o)
+        record = nat.Pairs(len(arrays[0]), *map(address, arrays))
+        results, columns_out = self._results(q, lead, o["out"])
         if not self._number:
             raise ClosedError("the engine is closed")
 
@@ -258,7 +262,8 @@ class Engine(nat.Owner):
         device = torch_device(pairs[2], pairs[4], pairs[0])
         answered = None
         if grad:
-            answered = _derivatives.Answered.of(self, q, arrays[:6], columns_out, quat, _shapes(pairs), device)
+            shapes = _shapes(pairs)
+            answered = _derivatives.Answered.of(self, q, arrays[:6], columns_out, quat, shapes, device, lead)
         return cast(Result, self._result(q, report, columns_out, device, answered=answered))
 
     def _ask(
@@ -269,8 +274,8 @@ class Engine(nat.Owner):
         pairs: tuple[Any, Any, Any, Any, Any, Any],
         quat: str,
         o: Mapping[str, Any],
-    ) -> tuple[nat.Query, int, list[Array]]:
-        """A query of pairs by its options, the number of rows, and their arrays: those of pairs, and directions."""
+    ) -> tuple[nat.Query, tuple[int, ...], list[Array]]:
+        """A query of pairs by its options, the axes of its rows, and their arrays: those of pairs, and directions."""
         copy = flag("copy", o["copy"])
         cut = None if cut_off is None else o[cut_off]
         q = self._query(
@@ -279,10 +284,11 @@ class Engine(nat.Owner):
         )  # fmt: skip
         self._derivative(q, o["derivative"], o["epsilon"], o["samples"], o["rings"], o["seed"])
         check_order(quat)
-        rows, arrays = pair_columns(*pairs, quat, copy)
+        lead, arrays = pair_columns(*pairs, quat, copy)
         if o["warm_start"] is not None:
-            arrays.append(take("warm_start", o["warm_start"], np.float64, (3,), rows, copy))
-        return q, rows, arrays
+            directions = take("warm_start", o["warm_start"], np.float64, (*lead[1:], 3), lead[0], copy)
+            arrays.append(directions.reshape(-1, 3))
+        return q, lead, arrays
 
     # -- products with derivatives ------------------------------------------------------------------------------------
 
@@ -346,9 +352,9 @@ class Engine(nat.Owner):
         check_names("products with derivatives", options, list(_PRODUCT_OPTIONS))
         _derivatives.with_needed(query, self._native, None)
         o = {"columns": None, **_PRODUCT_OPTIONS, **options}
-        q, _, arrays = self._ask(query, "cut_off", library, pairs, quat, o)
+        q, lead, arrays = self._ask(query, "cut_off", library, pairs, quat, o)
         device = torch_device(pairs[2], pairs[4], pairs[0])
-        return _derivatives.Posed(self, q, tuple(arrays), quat, _shapes(pairs), device)
+        return _derivatives.Posed(self, q, tuple(arrays), quat, _shapes(pairs), device, lead)
 
     def rollout_of_shapes(
         self,
@@ -421,7 +427,7 @@ class Engine(nat.Owner):
         scene: Scene,
         poses: Any,
         *,
-        quat: Order,
+        quat: Order | None = None,
         bodies: Any = None,
         max_distance: float | None = None,
         time_tolerance: float | None = None,
@@ -435,7 +441,8 @@ class Engine(nat.Owner):
     ) -> SweepResult:
         """The first contact of every pair of bodies of a scene that moves, or a proof that there is none: [W,P].
 
-        poses: float64 [W,T,M,7], position and quaternion in the order that ``quat`` states, at T way points. A body is
+        poses: float64 [W,T,M,7], position and quaternion in the order that ``quat`` states (or the array remembers, as
+        those of ``scene.poses``), at T way points. A body is
         at way point k at the time k; in between it moves along a line and rotates about a fixed axis, both at constant
         speed, by the shorter arc. Contacts are found in an interval of ``time_tolerance`` (default 1e-6). Shapes nearer
         than ``tolerance`` (relative to their size, default 1e-8) are in contact. Rows beyond ``max_distance`` are only
@@ -475,11 +482,12 @@ class Engine(nat.Owner):
         """
         return contacts(self, library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, max_gap, world, flag("copy", copy))
 
-    def scene_contacts(self, scene: Scene, poses: Any, *, quat: Order, max_gap: float) -> ContactPoints:
+    def scene_contacts(self, scene: Scene, poses: Any, *, quat: Order | None = None, max_gap: float) -> ContactPoints:
         """The contact points of the pairs of a scene in W worlds: of all pairs of parts nearer than ``max_gap`` metres.
 
-        poses: float64 [W,M,7], position and quaternion in the order that ``quat`` states. Rows of points have
-        ``world``, ``pair``, ``part_a`` and ``part_b``. All pairs of parts are expanded in memory.
+        poses: float64 [W,M,7], position and quaternion in the order that ``quat`` states, or that the array remembers.
+        Worlds may have several leading axes, along which ``world`` counts. Rows of points have ``world``, ``pair``,
+        ``part_a`` and ``part_b``. All pairs of parts are expanded in memory.
         """
         check_scene(scene)
         return scene_contacts(self, scene, poses, quat, max_gap)

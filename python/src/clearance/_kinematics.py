@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import numpy as np
 from ._arrays import Array, host
 from ._errors import ArrayError, FileError
 from ._forward import Moved, Plan
+from ._order import PoseArray, with_order
 
 if TYPE_CHECKING:
     from ._urdf_xml import JointElement
@@ -204,29 +206,35 @@ def normalized(poses: Array) -> Array:
     return unit
 
 
-def given_poses(name: str, value: Any, worlds: int, inner: tuple[int, ...]) -> Array:
-    """An argument that is poses of one world, [*inner, 7], or of each, [worlds, *inner, 7]."""
+def given_poses(name: str, value: Any, lead: tuple[int, ...], inner: tuple[int, ...]) -> Array:
+    """An argument that is poses of one world, [*inner, 7], or those of each, [*lead, *inner, 7], as [W, *inner, 7]."""
     array = host(name, value, True).astype(np.float64)
-    if array.shape not in ((*inner, 7), (worlds, *inner, 7)):
-        one = ", ".join(map(str, (*inner, 7)))
-        raise ArrayError(name, f"has the shape {list(array.shape)}, want [{one}] or [{worlds}, {one}]")
-    return array
+    if array.shape == (*inner, 7):
+        return array
+    if array.shape != (*lead, *inner, 7):
+        one, every = (", ".join(map(str, shape)) for shape in ((*inner, 7), (*lead, *inner, 7)))
+        raise ArrayError(name, f"has the shape {list(array.shape)}, want [{one}] or [{every}]")
+    return array.reshape(-1, *inner, 7)
 
 
-def with_others(worlds: int, known: int, others: Any, count: int, out: Any = None) -> Array:
-    """An array [W,M,7] for the poses of ``known`` bodies of a model, with those of ``count`` others after them: at the
-    origin by default, or with ``out`` those that it has."""
-    shape = (worlds, known + count, 7)
+def with_others(lead: tuple[int, ...], known: int, others: Any, count: int, out: Any = None) -> tuple[PoseArray, Array]:
+    """An array [*lead,M,7] for the poses of ``known`` bodies of a model, "wxyz", with those of ``count`` others after
+    them: at the origin by default, or with ``out`` those that it has. And its worlds as one axis, in the same memory.
+    """
+    shape = (*lead, known + count, 7)
     if out is None:
         every = np.empty(shape)
-        every[:, known:] = [0, 0, 0, 1.0, 0, 0, 0]
+        every[..., known:, :] = [0, 0, 0, 1.0, 0, 0, 0]
     else:
         every = out
         if not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.shape == shape and out.flags.writeable):
             raise ArrayError("out", f"want a writable array of float64 [{', '.join(map(str, shape))}]")
+        if len(lead) > 1 and not out.flags.c_contiguous:
+            raise ArrayError("out", "want an array that is C-contiguous where it has several leading axes")
+    worlds = np.asarray(every).reshape(math.prod(lead), *shape[-2:])
     if others is not None:
-        every[:, known:] = given_poses("others", others, worlds, (count,))
-    return every
+        worlds[:, known:] = given_poses("others", others, lead, (count,))
+    return with_order(every, "wxyz"), worlds
 
 
 def quaternions(matrices: Array) -> Array:

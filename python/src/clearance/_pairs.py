@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -21,10 +23,12 @@ _TYPES: Final = (*[np.dtype(np.int32)] * 2, *[np.dtype(np.float64)] * 4)
 
 def pair_columns(
     a: Any, b: Any, pos_a: Any, quat_a: Any, pos_b: Any, quat_b: Any, order: str, copy: bool
-) -> tuple[int, list[Array]]:
-    """The number of rows N, and their arrays: a, b [N], pos_a, pos_b [N,3], quat_a, quat_b [N,4] ("wxyz").
+) -> tuple[tuple[int, ...], list[Array]]:
+    """The leading axes of the rows, and the arrays of these N rows: a, b [N], pos_a, pos_b [N,3], quat_a, quat_b [N,4]
+    ("wxyz").
 
-    An argument without the first axis is that of all rows.
+    The leading axes are those of the poses that have most of them. An argument without them is that of all rows, and
+    one with the last of several, such as a [N] beside positions [B,T,N,3], is repeated along the others.
     """
     values = [a, b, pos_a, pos_b, quat_a, quat_b]
     for i, value in enumerate(values):
@@ -38,19 +42,44 @@ def pair_columns(
             if value.shape != shape or value.dtype is not dtype or not value.flags.carray:
                 break
         else:
-            return rows, values
+            return (rows,), values
     if order != "wxyz":
         convert = _of_matrices if order == "matrix" else _of_xyzw
         values[4:] = [convert(name, v, copy) for name, v in zip(_NAMES[4:], values[4:], strict=True)]
-    rows = next((len(v) for v, tail in zip(values, _TAILS, strict=True) if v.ndim == 1 + len(tail)), 1)
+    lead, of = leading(values)
     for i, value in enumerate(values):
-        name, dtype, tail = _NAMES[i], _TYPES[i], _TAILS[i]
-        if value.shape == tail:
-            if not copy:
-                raise CopyError(name, "is one for all rows, which takes a copy, and copy=False")
-            value = np.ascontiguousarray(np.broadcast_to(value, (rows, *tail)))
-        values[i] = fit(name, value, dtype, tail, rows, copy)
-    return rows, values
+        values[i] = _batched(_NAMES[i], value, _TYPES[i], _TAILS[i], lead, of, copy)
+    return lead, values
+
+
+def leading(values: Sequence[Array]) -> tuple[tuple[int, ...], str]:
+    """The leading axes of the rows of six arrays, and the name of the first one that has them."""
+    axes = [
+        v.ndim - len(t) if v.shape[max(v.ndim - len(t), 0) :] == t else 0 for v, t in zip(values, _TAILS, strict=True)
+    ]
+    most = max(axes[2:]) or max(axes[:2])
+    if most == 0:
+        return (1,), ""
+    first = axes.index(most, 2 if most > 1 and most in axes[2:] else 0)  # by the poses, where there are several
+    return values[first].shape[:most], _NAMES[first]
+
+
+def _batched(
+    name: str, value: Array, dtype: Any, tail: tuple[int, ...], lead: tuple[int, ...], of: str, copy: bool
+) -> Array:
+    """An argument as the array of N rows [N, *tail]."""
+    own = value.shape[: max(value.ndim - len(tail), 0)]
+    if own != lead and own == lead[len(lead) - len(own) :] and value.shape[len(own) :] == tail:
+        if not copy:
+            raise CopyError(name, "is one for all rows, which takes a copy, and copy=False")
+        value = np.ascontiguousarray(np.broadcast_to(value, (*lead, *tail)))
+    elif lead[1:] and value.shape != (*lead, *tail):
+        want = ", ".join(map(str, (*lead, *tail)))
+        few = ", ".join(map(str, (*lead[1:], *tail)))
+        raise ArrayError(
+            name, f"has the shape {list(value.shape)}, want [{want}], whose leading axes are those of {of}, or [{few}]"
+        )
+    return fit(name, value, dtype, (*lead[1:], *tail), lead[0], copy).reshape(math.prod(lead), *tail)
 
 
 def check_order(quat: Any) -> None:
@@ -70,7 +99,7 @@ def _of_xyzw(name: str, array: Array, copy: bool) -> Array:
 def _of_matrices(name: str, array: Array, copy: bool) -> Array:
     if not copy:
         raise CopyError(name, "is of rotation matrices, which are converted, and copy=False")
-    if array.ndim not in (2, 3) or array.shape[-2:] != (3, 3):
+    if array.ndim < 2 or array.shape[-2:] != (3, 3):
         raise ArrayError(name, f'has the shape {list(array.shape)}, want [N, 3, 3] or [3, 3] with quat="matrix"')
     if array.dtype.kind not in "fiu":
         raise ArrayError(name, f"is {array.dtype}, want real numbers")

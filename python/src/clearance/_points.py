@@ -9,11 +9,12 @@ import numpy as np
 
 from . import _jobs
 from . import _native as nat
-from ._arrays import Array, address, host, reordered, take
-from ._errors import ArrayError, ClosedError, OptionError
+from ._arrays import Array, address, reordered, take, take_rows
+from ._errors import ClosedError, OptionError
 from ._kinematics import product, rotated
 from ._named import named
-from ._options import check_quat, real
+from ._options import real
+from ._order import order_of
 from ._pairs import check_order, pair_columns
 from ._result import Report, report_of
 
@@ -41,6 +42,8 @@ class ContactPoints:
 
     Of a scene, ``pair`` is the pair of bodies in ``scene.pairs``, and ``part_a`` and ``part_b`` int32 [K] are the parts
     that touch; a row of the N is then a pair of parts of a world: world after world, pair after pair.
+
+    Pairs of several leading axes are counted along all of them; ``status`` and ``count`` have these axes.
 
     ``status`` uint8 [N] is 0 (farther apart than the largest gap), 1 (points), 2 (undecided) or 3 (invalid); ``count``
     int32 [N] is the number of points.
@@ -75,7 +78,7 @@ class ContactPoints:
     def __repr__(self) -> str:
         failed = int(np.count_nonzero(self.failed))
         return (
-            f"ContactPoints: {len(self):,} points of {len(self.status):,} pairs, {failed:,} of them without an answer"
+            f"ContactPoints: {len(self):,} points of {self.status.size:,} pairs, {failed:,} of them without an answer"
         )
 
 
@@ -94,8 +97,9 @@ def contacts(
     if most == np.inf:
         raise OptionError("max_gap: inf, want a length in metres")
     a, b, pos_a, quat_a, pos_b, quat_b = pairs
-    rows, arrays = pair_columns(a, b, pos_a, quat_a, pos_b, quat_b, quat, copy)
-    worlds = None if world is None else take("world", world, np.int32, (), rows, copy)
+    lead, arrays = pair_columns(a, b, pos_a, quat_a, pos_b, quat_b, quat, copy)
+    rows = len(arrays[0])
+    worlds = None if world is None else take("world", world, np.int32, lead[1:], lead[0], copy).ravel()
     record = nat.Pairs(rows, *map(address, arrays))
     columns: dict[str, Array] = {
         "status": np.empty(rows, np.uint8),
@@ -129,20 +133,17 @@ def contacts(
         columns["gap"][used],
         columns["lower"][pair],
         columns["id"][used],
-        columns["status"],
-        columns["count"],
+        columns["status"].reshape(lead),
+        columns["count"].reshape(lead),
         report,
     )
 
 
-def scene_contacts(engine: Engine, scene: Scene, poses: Any, quat: str, max_gap: float) -> ContactPoints:
+def scene_contacts(engine: Engine, scene: Scene, poses: Any, quat: str | None, max_gap: float) -> ContactPoints:
     """See :meth:`Engine.scene_contacts`."""
-    check_quat(quat)
-    given = host("poses", poses, True)
-    if given.ndim != 3:
-        raise ArrayError("poses", f"has the shape {list(given.shape)}, want [W, {len(scene.bodies)}, 7]")
-    worlds = len(given)
-    array = take("poses", given, np.float64, (len(scene.bodies), 7), worlds, True)
+    quat = order_of(quat, poses)
+    array, _ = take_rows("poses", poses, (len(scene.bodies), 7))
+    worlds = len(array)
     if quat == "xyzw":
         array = reordered(array, (0, 1, 2, 6, 3, 4, 5))
     rotation = array[..., 3:] / np.linalg.norm(array[..., 3:], axis=-1, keepdims=True)

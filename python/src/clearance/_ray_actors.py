@@ -9,7 +9,8 @@ from typing import Any, Final, Literal, get_args
 import clearance as cl
 
 from ._errors import OptionError
-from ._options import Precision, check_quat, one_of, whole
+from ._options import Order, Precision, one_of, whole
+from ._order import order_of
 
 _engines: Final[dict[tuple[str, str, int], cl.Engine]] = {}
 
@@ -96,16 +97,16 @@ class Rollouts:
             actor.remote(held, hi - lo, (backend, precision, workers), options) for lo, hi in self.ranges
         ]
 
-    def submit(self, poses: Any, *, quat: Literal["wxyz", "xyzw"]) -> list[Any]:
+    def submit(self, poses: Any, *, quat: Order | None = None) -> list[Any]:
         """References to the columns of each actor's worlds, a dict of arrays each. poses: float64 [W,M,7]."""
-        check_quat(quat)
+        quat = order_of(quat, poses)
         worlds = self.ranges[-1][1]
         if len(poses) != worlds:
             raise cl.ArrayError("poses", f"of {len(poses)} worlds, want {worlds}")
         pairs = zip(self._actors, self.ranges, strict=True)
         return [a.step.remote(poses[lo:hi], quat) for a, (lo, hi) in pairs]
 
-    def __call__(self, poses: Any, *, quat: Literal["wxyz", "xyzw"]) -> dict[str, Any]:
+    def __call__(self, poses: Any, *, quat: Order | None = None) -> dict[str, Any]:
         """The columns of all worlds, joined in order."""
         import numpy as np
 

@@ -12,12 +12,13 @@ import numpy as np
 
 from . import _jobs, _scene_derivatives
 from . import _native as nat
-from ._arrays import Array, address, host, reordered, take, torch_device
+from ._arrays import Array, address, host, reordered, take, take_batch, torch_device
 from ._asked import Asked, places_of, reduction
 from ._bodies import Table, pair_arrays
 from ._errors import ArrayError, ClosedError, CopyError, OptionError
 from ._kinematics import quaternions
 from ._options import INT64, DerivativeOptions, Order, check_quat, flag, place, real, whole
+from ._order import order_of
 from ._result import Result, SceneResult, to_torch
 
 if TYPE_CHECKING:
@@ -62,12 +63,14 @@ class Rollout(nat.Owner):
     ) -> Result:
         """Answer the rows of a step: a result of [W,P].
 
-        poses: float64 [W,M,7], position and quaternion in the order that ``quat`` states; float64 in the order "wxyz"
-        is used as it is. Or xpos [W,M,3] with xmat [W,M,3,3] (or [W,M,9]), rotation matrices, which are converted; in a
-        rollout of a scene, ``names`` are the bodies that they are of [B], in any order: each body of the scene once,
-        others are ignored. Scenes of models want names, since arrays of a model have bodies that the scene leaves out.
-        ``out``, ``copy`` and ``grad`` are those of :meth:`Engine.distance`; gradients of rollouts are with respect to
-        the twists of the bodies [W,M,6], or with ``wrt="poses"`` to poses [W,M,7], added over the rows of each body.
+        poses: float64 [W,M,7], position and quaternion in the order that ``quat`` states, or that the array remembers,
+        as those of ``scene.poses``; float64 in the order "wxyz" is used as it is. Worlds may have several leading axes
+        of the product W, such as poses [B,T,M,7], which the results have, too. Or xpos [W,M,3] with xmat [W,M,3,3] (or
+        [W,M,9]), rotation matrices, which are converted; in a rollout of a scene, ``names`` are the bodies that they
+        are of [B], in any order: each body of the scene once, others are ignored. Scenes of models want names, since
+        arrays of a model have bodies that the scene leaves out. ``out``, ``copy`` and ``grad`` are those of
+        :meth:`Engine.distance`; gradients of rollouts are with respect to the twists of the bodies [W,M,6], or with
+        ``wrt="poses"`` to poses [W,M,7], added over the rows of each body.
         """
         copy, grad = flag("copy", copy), flag("grad", grad)
         array, given, order = self._posed(poses, xpos, xmat, names, quat, copy)
@@ -97,19 +100,20 @@ class Rollout(nat.Owner):
         no gradient; the rows of ``pairs="all"``, whose number is not known before, take ``reduce="world"``.
         """
         array, given, order = self._posed(poses, xpos, xmat, names, quat, flag("copy", copy))
+        lead = self._lead(array.shape[:-2])
         step = _scene_derivatives.Step(
-            self._engine, self._query, (), order, (), torch_device(given), self._number, array, self._lead()
+            self._engine, self._query, (), order, (), torch_device(given), lead, self._number, array
         )
         return step.vjp((distance, normal, witness_a, witness_b), wrt, options)
 
-    def _lead(self) -> tuple[int, ...]:
-        """The axes of the rows of a step."""
-        return (self.worlds, self.pairs)
+    def _lead(self, worlds: tuple[int, ...]) -> tuple[int, ...]:
+        """The axes of the rows of a step, by those of its worlds."""
+        return (*worlds, self.pairs)
 
     def _posed(
         self, poses: Any, xpos: Any, xmat: Any, names: Sequence[str] | None, quat: str | None, copy: bool
     ) -> tuple[Array, Any, str]:
-        """The poses of a step [W,M,7], the array that they were given in, and the order of its quaternions."""
+        """The poses of a step [*worlds,M,7], the array that they were given in, and the order of its quaternions."""
         nat.check_fork()
         if not self._number or not self._engine._number:
             raise ClosedError("the rollout or its engine is closed")
@@ -118,14 +122,16 @@ class Rollout(nat.Owner):
             raise OptionError("want either poses, or both xpos and xmat")
         if poses is not None and names is not None:
             raise OptionError("names: those of xpos and xmat; poses are in the order of the places")
-        if poses is None and quat is not None:
+        if poses is not None:
+            quat = order_of(quat, poses)
+            return self._of_poses(poses, quat, copy), given, quat
+        if quat is not None:
             check_quat(quat)
-        array = self._of_matrices(xpos, xmat, names, copy) if poses is None else self._of_poses(poses, quat, copy)
-        return array, given, "wxyz" if quat is None else quat  # of matrices: as they are converted
+        return self._of_matrices(xpos, xmat, names, copy), given, quat or "wxyz"  # as they are converted
 
     def _run(self, at: int | None, array: Array, given: Any, out: Any, order: str | None) -> Result:
         engine, number, n = self._engine, self._number, self._engine._native
-        results, columns = engine._results(self._query, (self.worlds, self.pairs), out)
+        results, columns = engine._results(self._query, self._lead(array.shape[:-2]), out)
 
         def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
             return cast(int, n.rollout_submit(number, at, results, ms, job, report, error))
@@ -135,7 +141,7 @@ class Rollout(nat.Owner):
         return result if order is None else self._derivable(result, array, columns, given, order)
 
     def _rows(self, result: Result) -> _scene_derivatives.Rows:
-        return _scene_derivatives.of_shapes(self.worlds, *self._template)
+        return _scene_derivatives.of_shapes(tuple(result.status.shape), self.worlds, *self._template)
 
     def _derivable(self, result: Any, poses: Array, columns: Mapping[str, Array], given: Any, order: str) -> Any:
         """A result that keeps what derivatives need."""
@@ -148,9 +154,8 @@ class Rollout(nat.Owner):
             result, _answered=answered, smoothness=smoothness if device is None else to_torch(smoothness, device)
         )
 
-    def _of_poses(self, poses: Any, quat: str | None, copy: bool) -> Array:
-        check_quat(quat)
-        array = take("poses", poses, np.float64, (self.bodies, 7), self.worlds, copy)
+    def _of_poses(self, poses: Any, quat: str, copy: bool) -> Array:
+        array = take_batch("poses", poses, np.float64, (self.bodies, 7), self.worlds, copy)
         if quat == "xyzw":
             if not copy:
                 raise CopyError("poses", 'have the order "xyzw", which takes a copy, and copy=False')
@@ -162,14 +167,16 @@ class Rollout(nat.Owner):
             raise CopyError("xmat", "rotation matrices are converted, which takes a copy, and copy=False")
         places = self._named(names)
         w, m = self.worlds, self.bodies if places is None else len(names)
-        matrices = host("xmat", xmat, copy)
-        if matrices.shape not in ((w, m, 3, 3), (w, m, 9)):
-            raise ArrayError("xmat", f"has the shape {list(matrices.shape)}, want [{w}, {m}, 3, 3] or [{w}, {m}, 9]")
+        positions, matrices = take_batch("xpos", xpos, np.float64, (m, 3), w, copy), host("xmat", xmat, copy)
+        lead = positions.shape[:-2]
+        if matrices.shape not in ((*lead, m, 3, 3), (*lead, m, 9)):
+            one, two = (", ".join(map(str, (*lead, m, *tail))) for tail in ((3, 3), (9,)))
+            raise ArrayError("xmat", f"has the shape {list(matrices.shape)}, want [{one}] or [{two}]")
         if matrices.dtype.kind not in "fiu":
             raise ArrayError("xmat", f"is {matrices.dtype}, want real numbers")
-        positions, matrices = take("xpos", xpos, np.float64, (m, 3), w, copy), matrices.reshape(w, m, 3, 3)
+        matrices = matrices.reshape(*lead, m, 3, 3)
         if places is not None:
-            positions, matrices = positions[:, places], matrices[:, places]
+            positions, matrices = positions[..., places, :], matrices[..., places, :, :]
         return np.concatenate([positions, quaternions(matrices.astype(np.float64))], axis=-1)
 
     def _named(self, names: Any) -> list[int] | None:
@@ -260,12 +267,12 @@ class SceneRollout(Rollout):
                 )
         return [place[name] for name in self._names]
 
-    def _lead(self) -> tuple[int, ...]:
+    def _lead(self, worlds: tuple[int, ...]) -> tuple[int, ...]:
         if self._reduce:
-            return (self.worlds,)
+            return worlds
         if self._all:
             raise OptionError('vjp: the rows of pairs="all" are as many as are found; want reduce="world"')
-        return (self.worlds, self.pairs)
+        return (*worlds, self.pairs)
 
     def _rows(self, result: Any) -> _scene_derivatives.Rows:
         return _scene_derivatives.of_scene(result, self._table, self.worlds)
@@ -274,7 +281,7 @@ class SceneRollout(Rollout):
         if self._all and not self._reduce:
             return self._find(at, array, given, out, order)
         engine, number, n = self._engine, self._number, self._engine._native
-        rows = self._lead()
+        rows = self._lead(array.shape[:-2])
         names = ["part_a", "part_b"]
         names += ["pair", "contacts", "failures", "any"] if self._reduce else []
         names += ["body_a", "body_b"] if self._all else []

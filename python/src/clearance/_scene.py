@@ -16,6 +16,7 @@ from ._engine import Engine
 from ._errors import NotFoundError, OptionError, ShapeError
 from ._library import Library
 from ._options import text, whole
+from ._order import order_of
 from ._skip import SkipProposal, batches_of, propose
 
 
@@ -78,6 +79,7 @@ class Scene(Bodies):
         opened = Engine() if engine is None else engine
         try:
             if poses is not None:
+                order_of("wxyz", poses)
                 array = host("poses", poses, True)
                 given = take("poses", array, np.float64, (len(self.bodies), 7), None, True)
                 return propose(opened, self, [given])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from . import _native as nat
-from ._arrays import Array, address, host, take
+from ._arrays import Array, address, take
 from ._bodies import Body
 from ._derivatives import KEPT, PARTS, Answered, Posed, Submit, own_query
 from ._errors import OptionError
@@ -34,13 +33,13 @@ class Rows:
     local: Array  # [R,2,7] their poses in the frames of the bodies
 
 
-def of_shapes(worlds: int, shapes: Array, first: Array, second: Array) -> Rows:
-    """The rows of a rollout of shapes."""
+def of_shapes(lead: tuple[int, ...], worlds: int, shapes: Array, first: Array, second: Array) -> Rows:
+    """The rows of a rollout of shapes, with the leading axes of the rows."""
     places = np.tile(np.stack([first, second], axis=1), (worlds, 1))
     count = len(places)
     local = np.tile(np.array([0, 0, 0, 1.0, 0, 0, 0]), (count, 2, 1))
     world = np.repeat(np.arange(worlds), len(first))
-    return Rows((worlds, len(first)), world, places, shapes[places], local)
+    return Rows(lead, world, places, shapes[places], local)
 
 
 def of_scene(result: SceneResult, bodies: Sequence[Body], worlds: int) -> Rows:
@@ -51,7 +50,7 @@ def of_scene(result: SceneResult, bodies: Sequence[Body], worlds: int) -> Rows:
         places = np.stack([host_array(result.body_a), host_array(result.body_b)], axis=-1).reshape(-1, 2)
         world = np.arange(worlds) if result.offsets is None else host_array(result.world)
     elif result.pair is not None:
-        pair = host_array(result.pair)
+        pair = host_array(result.pair).ravel()
         places = np.full((len(pair), 2), -1)
         places[pair >= 0] = asked.pairs[pair[pair >= 0]]
         world = np.arange(worlds)
@@ -83,9 +82,9 @@ def solved(about: Rows) -> Array:
 
 
 def by_poses(of: Posed, poses: Array, twists: Array) -> Array:
-    """The gradient with respect to poses [W,M,7], in the form of the query, of that with respect to twists [W,M,6]."""
+    """The gradient with respect to poses [...,7], in the form of the query, of that with respect to twists [...,6]."""
     rotation = of._rotation(twists[..., 3:].reshape(-1, 3), poses[..., 3:].reshape(-1, 4))
-    return np.concatenate([twists[..., :3], rotation.reshape(*twists.shape[:2], 4)], axis=-1)
+    return np.concatenate([twists[..., :3], rotation.reshape(*twists.shape[:-1], 4)], axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,20 +92,11 @@ class Step(Posed):
     """A step of a rollout that products with derivatives answer by themselves."""
 
     number: int  # of the rollout
-    poses: Array  # [W,M,7], "wxyz"
-    leading: tuple[int, ...]  # of its rows
-
-    @property
-    def rows(self) -> int:
-        return math.prod(self.leading)
-
-    @property
-    def lead(self) -> tuple[int, ...]:
-        return self.leading
+    poses: Array  # [*batch,M,7], "wxyz"
 
     @property
     def gradients(self) -> tuple[int, ...]:
-        return (*self.poses.shape[:2], 6)
+        return (*self.poses.shape[:-1], 6)
 
     def vjp(self, cotangents: tuple[Any, ...], wrt: str, options: Mapping[str, Any]) -> Any:
         wanted, twists = self.wants(wrt), self.twists(cotangents, options)
@@ -127,7 +117,7 @@ class SceneAnswered(Answered):
     """The rows of a step with their answers."""
 
     about: Rows
-    poses: Array  # [W,M,7], "wxyz"
+    poses: Array  # [*batch,M,7], "wxyz"; W worlds
     at: Array  # [R,2,3], positions of the parts relative to their bodies, world axes
 
     @staticmethod
@@ -145,7 +135,7 @@ class SceneAnswered(Answered):
         poses = poses.copy()
         known = solved(about)
         places = np.where(known[:, None], about.places, 0)
-        bodies = poses[about.world[:, None], places]  # [R,2,7]
+        bodies = poses.reshape(-1, *poses.shape[-2:])[about.world[:, None], places]  # [R,2,7]
         size = np.linalg.norm(bodies[..., 3:], axis=-1, keepdims=True)
         rotation = np.divide(bodies[..., 3:], size, out=np.full(bodies[..., 3:].shape, np.nan), where=size > 0)
         local = about.local
@@ -156,11 +146,7 @@ class SceneAnswered(Answered):
         flat = {k: columns[k].reshape(len(known), *columns[k].shape[len(about.lead) :]).copy() for k in KEPT}
         flat["status"][~known] = UNDECIDED
         contiguous = tuple(map(np.ascontiguousarray, arrays))
-        return SceneAnswered(engine, own, contiguous, order, (), device, flat, about, poses, at)
-
-    @property
-    def lead(self) -> tuple[int, ...]:
-        return self.about.lead
+        return SceneAnswered(engine, own, contiguous, order, (), device, about.lead, flat, about, poses, at)
 
     def by_row(self, cotangents: Array, options: Mapping[str, Any]) -> Array:
         """Gradients of rows [R,2,6] with respect to the twists of their bodies, of cotangents [R,10]."""
@@ -170,12 +156,13 @@ class SceneAnswered(Answered):
         return twists
 
     def to_bodies(self, twists: Array) -> Array:
-        """Gradients of rows [R,2,6] added by their bodies, in the order of the rows: [W,M,6]."""
-        total = np.zeros((*self.poses.shape[:2], 6))
+        """Gradients of rows [R,2,6] added by their bodies, in the order of the rows: [*batch,M,6]."""
+        every = np.zeros((*self.poses.shape[:-1], 6))
+        total = every.reshape(-1, *every.shape[-2:])
         known = solved(self.about)
         world = np.repeat(self.about.world[known], 2)
         np.add.at(total, (world, self.about.places[known].ravel()), twists[known].reshape(-1, 6))
-        return total
+        return every
 
     def vjp(self, cotangents: tuple[Any, ...], wrt: str, options: Mapping[str, Any]) -> Any:
         wanted = self.wants(wrt)
@@ -185,8 +172,8 @@ class SceneAnswered(Answered):
     def jvp(self, twists: Any, changes: tuple[Any, ...], options: Mapping[str, Any]) -> Tangent:
         if twists is None or any(c is not None for c in changes):
             raise OptionError("jvp: rollouts want the twists [W,M,6] of the bodies")
-        worlds, places = self.poses.shape[:2]
-        given = take("twists", host("twists", twists, True), np.float64, (places, 6), worlds, True)
+        *batch, places, _ = self.poses.shape
+        given = take("twists", twists, np.float64, (*batch[1:], places, 6), batch[0], True).reshape(-1, places, 6)
         known = solved(self.about)
         along = given[self.about.world[:, None], np.where(known[:, None], self.about.places, 0)].copy()
         along[..., :3] += np.cross(along[..., 3:], np.nan_to_num(self.at))
@@ -207,5 +194,6 @@ def by_coordinates(result: SceneResult, motion: Motion, options: Mapping[str, An
     twists = answered.by_row(answered.ones(), options)
     known = solved(about)
     places = np.where(known[:, None], about.places, 0)
-    origins = np.nan_to_num(answered.poses[about.world[:, None], places, :3])
+    poses = answered.poses.reshape(-1, *answered.poses.shape[-2:])
+    origins = np.nan_to_num(poses[about.world[:, None], places, :3])
     return motion.rows(twists, origins, about.world, places).reshape(*about.lead, motion.coordinates)

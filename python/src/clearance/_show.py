@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from . import _describe as doc
-from ._arrays import Array, host, reordered, take
+from ._arrays import Array, host, reordered, take, take_batch
 from ._asked import Asked
 from ._errors import ArrayError, OptionError
 from ._library import Library
 from ._options import INT32, Order, real, whole
+from ._order import order_of
 from ._page import View, page
 from ._pairs import pair_columns
 from ._result import STATUSES, UNDECIDED, Result, SceneResult, host_array
@@ -35,7 +37,7 @@ _TRACES: Final = 1_000
 def show(
     result: Result | SweepResult,
     *question: Any,
-    quat: Order,
+    quat: Order | None = None,
     rows: Any = None,
     most: int = 100,
     trace: Any = (),
@@ -71,6 +73,8 @@ def show(
     chosen = [*chosen, *sorted(set(traced) - set(chosen))]
     scene_given = len(question) == 2 and isinstance(question[0], Scene)
     pairs_given = not moving and len(question) == 7 and isinstance(question[0], Library)
+    if quat is None and scene_given:
+        quat = order_of(quat, question[1])
     if quat not in ("wxyz", "xyzw") or not (scene_given or pairs_given):
         raise OptionError(
             "want show(result, library, a, b, pos_a, quat_a, pos_b, quat_b, quat=…) or "
@@ -259,9 +263,9 @@ class _Pairs:
         self, rows: int, quat: str, library: Library, a: Any, b: Any, pos_a: Any, quat_a: Any, pos_b: Any, quat_b: Any
     ) -> None:
         self.library = library
-        found, arrays = pair_columns(a, b, pos_a, quat_a, pos_b, quat_b, quat, True)
-        if found != rows:
-            raise ArrayError("a", f"and the other arrays have {found} rows, want {rows}, those of the result")
+        _, arrays = pair_columns(a, b, pos_a, quat_a, pos_b, quat_b, quat, True)
+        if len(arrays[0]) != rows:
+            raise ArrayError("a", f"and the other arrays have {len(arrays[0])} rows, want {rows}, those of the result")
         self.shapes, self.positions, self.rotations = arrays[:2], arrays[2:4], arrays[4:]
         self.used: dict[int, int] = {}  # shapes of the library by their place among the bodies
 
@@ -299,23 +303,25 @@ class _Bodies:
         self.worlds = None if result.offsets is None else host_array(result.world)
         if int(self.asked.bodies.max(initial=-1)) >= len(scene.bodies):
             raise OptionError(f"the scene has {len(scene.bodies)} bodies, and the result is of one with more")
+        names = ("body_a", "body_b", "pair")
+        columns = (None if c is None else host_array(c).ravel() for c in (getattr(result, name) for name in names))
+        self.body_a, self.body_b, self.pair = columns
         self.parts = [None if c is None else host_array(c).ravel() for c in (result.part_a, result.part_b)]
         self.used: dict[int, int] = {}  # worlds by their place in the document
 
     def _count(self, rows: int) -> int:
-        """The number of worlds of a result whose first axis has so many rows."""
+        """The number of worlds of a result: ``rows`` unless the rows are those of all pairs."""
         return rows if self.result.offsets is None else len(self.result.offsets) - 1
 
     def _places(self, row: int) -> tuple[int, tuple[int, int]]:
         """The world of a row and its pair of places, -1 where the row does not say."""
-        r, pairs = self.result, self.asked.pairs
-        if self.worlds is not None:
-            return int(self.worlds[row]), (int(r.body_a[row]), int(r.body_b[row]))
-        if r.pair is not None and r.body_a is not None:
-            return row, (int(r.body_a[row]), int(r.body_b[row]))
+        pairs = self.asked.pairs
+        if self.body_a is not None and self.body_b is not None and (self.worlds is not None or self.pair is not None):
+            world = row if self.worlds is None else int(self.worlds[row])
+            return world, (int(self.body_a[row]), int(self.body_b[row]))
         if pairs is None:
             raise OptionError("the result has no columns body_a and body_b")
-        world, p = divmod(row, len(pairs)) if r.pair is None else (row, int(r.pair[row]))
+        world, p = divmod(row, len(pairs)) if self.pair is None else (row, int(self.pair[row]))
         return world, (int(pairs[p, 0]), int(pairs[p, 1])) if p >= 0 else (-1, -1)
 
     def _pose(self, row: int, world: int, place: int) -> Array:
@@ -392,7 +398,10 @@ class _Standing(_Bodies):
         if not isinstance(result, SceneResult):
             raise OptionError("the result is not one of a scene")
         super().__init__(result, scene)
-        self.poses = _poses(poses, quat, (self._count(len(result)), self.asked.bodies.shape[-1]))
+        rows = host_array(result.status).shape
+        worlds = math.prod(rows if self.pair is not None else rows[:-1])
+        worlds, m = self._count(worlds), self.asked.bodies.shape[-1]
+        self.poses = _wxyz(take_batch("poses", poses, np.float64, (m, 7), worlds, True), quat).reshape(worlds, m, 7)
         self.dt, self.unit = dt, "" if dt is None else "s"
         if dt is not None and self.asked.bodies.ndim > 1:
             raise OptionError("dt: the worlds have bodies of their own, so they are no steps of a trajectory")
@@ -445,5 +454,8 @@ class _Moving(_Bodies):
 
 def _poses(value: Any, quat: str, leading: tuple[int, ...]) -> Array:
     """Poses [*leading, 7] in the order "wxyz"."""
-    array = take("poses", value, np.float64, (*leading[1:], 7), leading[0], True)
+    return _wxyz(take("poses", value, np.float64, (*leading[1:], 7), leading[0], True), quat)
+
+
+def _wxyz(array: Array, quat: str) -> Array:
     return reordered(array, (0, 1, 2, 6, 3, 4, 5)) if quat == "xyzw" else array

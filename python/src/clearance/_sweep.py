@@ -14,7 +14,8 @@ from ._arrays import Array, address, host, reordered, take, torch_device
 from ._asked import Asked, places_of, reduction
 from ._bodies import Table, listed_pairs, pair_arrays
 from ._errors import ArrayError, CopyError, OptionError, RowError
-from ._options import check_out, check_quat, place, real, whole
+from ._options import check_out, place, real, whole
+from ._order import order_of
 from ._result import OfWorlds, Report, host_array, report_of, to_torch
 from ._sweepfold import COLUMNS, CONTACT, FREE, OF_ALL_PAIRS, OF_WORLDS, UNDECIDED, Found, Worlds, blocks, merged
 
@@ -180,7 +181,7 @@ def sweep(
     engine: Engine,
     scene: Scene,
     poses: Any,
-    quat: str,
+    quat: str | None,
     bodies: Any,
     options: SweepOptions,
     copy: bool,
@@ -227,9 +228,9 @@ def sweep(
     return SweepResult(**every, record=report, _asked=asked)
 
 
-def _motions(scene: Scene, poses: Any, quat: str, bodies: Any, copy: bool) -> tuple[Array, Array]:
+def _motions(scene: Scene, poses: Any, quat: str | None, bodies: Any, copy: bool) -> tuple[Array, Array]:
     """Poses [W,T,M,7], "wxyz", and the bodies at the places, [M] or [W,M]."""
-    check_quat(quat)
+    quat = order_of(quat, poses)
     array = host("poses", poses, copy)
     if array.ndim != 4 or array.shape[1] < 2:
         raise ArrayError("poses", f"has the shape {list(array.shape)}, want [W, T, M, 7] with at least 2 way points")

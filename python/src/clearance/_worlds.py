@@ -18,7 +18,8 @@ from ._bodies import Table, listed_pairs, pair_arrays
 from ._engine import Engine
 from ._errors import ArrayError, OptionError
 from ._library import Library
-from ._options import Method, Order, Precision, check_quat, flag, path_bytes, real
+from ._options import Method, Order, Precision, flag, path_bytes, real
+from ._order import order_of, with_order
 from ._result import report_of
 from ._scene import Scene
 from ._score import FileReport, opened_or, run_file
@@ -53,7 +54,7 @@ def write_worlds(
     scene: Scene,
     poses: Any,
     *,
-    quat: Order,
+    quat: Order | None = None,
     bodies: Any = None,
     pairs: Literal["all"] | None = None,
     skip: Iterable[tuple[int, int]] = (),
@@ -66,7 +67,7 @@ def write_worlds(
     """
     check_scene(scene)
     n = nat.native()
-    check_quat(quat)
+    quat = order_of(quat, poses)
     array = host("poses", poses, True)
     if array.ndim not in (3, 4):
         raise ArrayError("poses", f"has the shape {list(array.shape)}, want [W, M, 7] or [W, T, M, 7]")
@@ -106,7 +107,8 @@ def read_worlds(path: Path, scene: Scene) -> Worlds:
     finally:
         n.worlds_free(number, None)
     pairs, none = np.stack([first, second], axis=1), np.zeros((0, 2), np.int32)
-    return Worlds(poses, bodies, None, pairs) if about.all_pairs else Worlds(poses, bodies, pairs, none)
+    known = with_order(poses, "wxyz")
+    return Worlds(known, bodies, None, pairs) if about.all_pairs else Worlds(known, bodies, pairs, none)
 
 
 def _asked(max_distance: float | None, reduce: str | None, pairs: str | None) -> nat.Scene:

@@ -145,7 +145,7 @@ class _Call:
         query = self.engine._query("distance", self.library, list(columns), limit, "auto", "double", None, None)
         arrays = tuple(map(np.ascontiguousarray, (a, b, pos_a, pos_b, quat_a, quat_b)))
         shapes = tuple(x.shape for x in (pos_a, quat_a, pos_b, quat_b))
-        answered = Answered(self.engine, query, arrays, self.order, shapes, None, columns)
+        answered = Answered(self.engine, query, arrays, self.order, shapes, None, (n,), columns)
         given = np.concatenate([np.asarray(c, np.float64).reshape(n, -1) for c in cotangents], axis=1)
         parts = answered.to_poses(answered.gradient(given, self.derivative))
         return tuple(p.astype(real).reshape((*lead, p.shape[-1])) for p in parts)

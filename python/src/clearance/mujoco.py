@@ -6,7 +6,7 @@ from clearance.mujoco import from_model
 model = mujoco.MjModel.from_xml_path("robot.xml")
 scene = from_model(model, concave="hull")  # or from_model("robot.xml", concave="hull")
 roll = cl.Engine().rollout(scene, worlds=1, max_distance=0.1)
-r = roll(scene.poses(data), quat="wxyz")
+r = roll(scene.poses(data))
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 import numpy as np
 
-from ._arrays import Array, host, take
+from ._arrays import Array, host, take_batch, take_rows
 from ._bodies import Part
 from ._errors import ArrayError, FileError, OptionError, ShapeError
 from ._forward import Moved, Plan
@@ -95,16 +95,19 @@ class MujocoScene(Scene):
         With ``qpos`` the forward kinematics is that of ``mj_kinematics``, of all worlds at once; mocap bodies are where
         the model has them. ``others`` are the poses of the bodies added to the scene, [K,7] or [W,K,7] (default: the
         origin). ``out`` is an array of an earlier call to write to; without ``others`` it keeps those that it has.
+
+        Arrays may have several leading axes in place of W, which the poses have, too. The poses remember their order
+        of quaternions, so that ``roll(poses)`` needs no ``quat``.
         """
         known = len(self.body_ids)
         more = len(self.bodies) - known
         if qpos is not None:
             if data is not None or xpos is not None or xquat is not None or xmat is not None:
                 raise OptionError("want MjData, qpos, or xpos with one of xquat and xmat")
-            q = take("qpos", qpos, np.float64, (int(self.model.nq),), None, True)
-            poses = with_others(len(q), known, others, more, out)
+            q, lead = self._configurations(qpos)
+            poses, worlds = with_others(lead, known, others, more, out)
             plan, frame, within = self._plan
-            plan.write(poses, q, None, [frame[i] for i in self.body_ids], within[self.body_ids])
+            plan.write(worlds, q, None, [frame[i] for i in self.body_ids], within[self.body_ids])
             return poses
         if data is not None:
             every = data if isinstance(data, Sequence) else [data]
@@ -112,14 +115,15 @@ class MujocoScene(Scene):
         if xpos is None or (xquat is None) == (xmat is None):
             raise OptionError("want MjData, qpos, or xpos with one of xquat and xmat")
         p = host("xpos", xpos, True)
-        if p.ndim != 3 or p.shape[-1] != 3:
-            raise ArrayError("xpos", f"has the shape {list(p.shape)}, want [W, nbody, 3]")
+        if p.ndim < 3 or p.shape[-1] != 3:
+            raise ArrayError("xpos", f"has the shape {list(p.shape)}, want [W, nbody, 3], or [..., nbody, 3]")
         if xquat is not None:
-            q = host("xquat", xquat, True)[:, self.body_ids]
+            q = host("xquat", xquat, True)[..., self.body_ids, :]
         else:
-            q = quaternions(host("xmat", xmat, True).reshape(*p.shape[:2], 3, 3)[:, self.body_ids].astype(np.float64))
-        poses = with_others(len(p), known, others, more, out)
-        poses[:, :known, :3], poses[:, :known, 3:] = p[:, self.body_ids], q
+            matrices = host("xmat", xmat, True).reshape(*p.shape[:-1], 3, 3)
+            q = quaternions(matrices[..., self.body_ids, :, :].astype(np.float64))
+        poses, _ = with_others(p.shape[:-2], known, others, more, out)
+        poses[..., :known, :3], poses[..., :known, 3:] = p[..., self.body_ids, :], q
         return poses
 
     @cached_property
@@ -155,19 +159,20 @@ class MujocoScene(Scene):
         Quaternions in qpos count as free numbers: their gradients are orthogonal to them. ``options`` are those of
         :meth:`Result.vjp`. Rows without a derivative are zero: ``smoothness`` says which.
         """
-        q = self._configurations(qpos)
-        result = roll(self.poses(qpos=q, others=others), quat="wxyz", grad=True)
-        return result, by_coordinates(result, self._motion(q), options)
+        result = roll(self.poses(qpos=qpos, others=others), grad=True)
+        return result, by_coordinates(result, self._motion(self._configurations(qpos)[0]), options)
 
     def joint_gradient(self, bodies: Any, qpos: Any) -> Array:
         """The gradient [W,nq] of that with respect to the twists of the bodies [W,M,6], as :meth:`Result.vjp` has it,
         at configurations qpos [W,nq]."""
-        q = self._configurations(qpos)
-        twists = take("bodies", bodies, np.float64, (len(self.bodies), 6), len(q), True)
-        return self._motion(q).gradient(twists, self.poses(qpos=q)[..., :3])
+        q, lead = self._configurations(qpos)
+        twists = take_batch("bodies", bodies, np.float64, (len(self.bodies), 6), len(q), True)
+        origins = np.asarray(self.poses(qpos=q))[..., :3]
+        return self._motion(q).gradient(twists.reshape(*origins.shape[:2], 6), origins).reshape(*lead, q.shape[1])
 
-    def _configurations(self, qpos: Any) -> Array:
-        return take("qpos", qpos, np.float64, (int(self.model.nq),), None, True)
+    def _configurations(self, qpos: Any) -> tuple[Array, tuple[int, ...]]:
+        """Configurations [W,nq], and their leading axes."""
+        return take_rows("qpos", qpos, (int(self.model.nq),))
 
     def _motion(self, q: Array) -> Motion:
         plan, frame, _ = self._plan

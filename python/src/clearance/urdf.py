@@ -4,7 +4,7 @@ from clearance import urdf
 
 scene = urdf.load("robot.urdf", srdf="robot.srdf")
 roll = cl.Engine().rollout(scene, worlds=4096, reduce="world")
-r = roll(scene.poses(joints), quat="wxyz")  # joints [4096, dof], in the order of scene.joint_names
+r = roll(scene.poses(joints))  # joints [4096, dof], in the order of scene.joint_names
 
 COLLADA and other formats of meshes than OBJ, STL and PLY are read by trimesh.
 """
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
-from ._arrays import Array, take
+from ._arrays import Array, take_batch, take_rows
 from ._bodies import Part
 from ._decompose import concavity
 from ._errors import OptionError
@@ -28,6 +28,7 @@ from ._mesh_files import MeshFiles
 from ._meshes import UP_AXES, UpAxis
 from ._motion import Motion
 from ._options import DerivativeOptions, flag, interval, one_of
+from ._order import with_order
 from ._scene import Scene
 from ._scene_derivatives import by_coordinates
 from ._srdf import disabled_pairs
@@ -74,13 +75,16 @@ class UrdfScene(Scene):
     def forward(self, joints: Any, base: Any = None) -> Array:
         """Poses of all links [W,L,7], position and quaternion "wxyz", of configurations [W,dof].
 
+        Configurations may have several leading axes, such as [B,T,dof], here and in other calls; what is returned has
+        the same ones. An array of poses remembers its order of quaternions, so that ``roll(poses)`` needs no ``quat``.
+
         ``base`` is the pose of the root link in the world, [7] or [W,7] (default: the origin). Its quaternion may have
         any length; one that is 0 or not finite gives poses with NaN, whose rows are invalid.
         """
-        q, root = self._at(joints, base)
+        q, lead, root = self._at(joints, base)
         poses = np.empty((len(q), self.tree.links, 7))
         self.tree.write(poses, q, root, range(self.tree.links))
-        return poses
+        return with_order(poses.reshape(*lead, self.tree.links, 7), "wxyz")
 
     def poses(self, joints: Any, base: Any = None, others: Any = None, out: Any = None) -> Array:
         """Poses of the bodies [W,M,7] in the order "wxyz", for a rollout, of configurations [W,dof].
@@ -88,16 +92,16 @@ class UrdfScene(Scene):
         ``others`` are the poses of the bodies added after loading, [K,7] or [W,K,7] (default: the origin). ``out`` is
         an array of an earlier call to write to; without ``others`` it keeps those that it has.
         """
-        q, root = self._at(joints, base)
+        q, lead, root = self._at(joints, base)
         known = len(self.body_links)
-        poses = with_others(len(q), known, others, len(self.bodies) - known, out)
-        self.tree.write(poses, q, root, self.body_links)
+        poses, worlds = with_others(lead, known, others, len(self.bodies) - known, out)
+        self.tree.write(worlds, q, root, self.body_links)
         return poses
 
-    def _at(self, joints: Any, base: Any) -> tuple[Array, Array | None]:
-        """Configurations [W,dof] and poses of the root link, [7] or [W,7]."""
-        q = take("joints", joints, np.float64, (len(self.tree.names),), None, True)
-        return q, None if base is None else normalized(given_poses("base", base, len(q), ()))
+    def _at(self, joints: Any, base: Any) -> tuple[Array, tuple[int, ...], Array | None]:
+        """Configurations [W,dof], their leading axes, and poses of the root link, [7] or [W,7]."""
+        q, lead = take_rows("joints", joints, (len(self.tree.names),))
+        return q, lead, None if base is None else normalized(given_poses("base", base, lead, ()))
 
     def gradient(
         self,
@@ -113,20 +117,21 @@ class UrdfScene(Scene):
 
         ``options`` are those of :meth:`Result.vjp`. Rows without a derivative are zero: ``smoothness`` says which.
         """
-        configurations = take("joints", joints, np.float64, (len(self.tree.names),), None, True)
-        result = roll(self.poses(configurations, base, others), quat="wxyz", grad=True)
-        return result, by_coordinates(result, self._motion(configurations, base), options)
+        q, _, root = self._at(joints, base)
+        result = roll(self.poses(joints, base, others), grad=True)
+        return result, by_coordinates(result, self._motion(q, root), options)
 
     def joint_gradient(self, bodies: Any, joints: Any, base: Any = None) -> Array:
         """The gradient [W,dof] of that with respect to the twists of the bodies [W,M,6], as :meth:`Result.vjp` has it,
         at configurations [W,dof]."""
-        configurations = take("joints", joints, np.float64, (len(self.tree.names),), None, True)
-        twists = take("bodies", bodies, np.float64, (len(self.bodies), 6), len(configurations), True)
-        return self._motion(configurations, base).gradient(twists, self.poses(configurations, base)[..., :3])
+        q, lead, root = self._at(joints, base)
+        twists = take_batch("bodies", bodies, np.float64, (len(self.bodies), 6), len(q), True)
+        origins = np.asarray(self.poses(joints, base)).reshape(len(q), -1, 7)[..., :3]
+        gradient = self._motion(q, root).gradient(twists.reshape(*origins.shape[:2], 6), origins)
+        return gradient.reshape(*lead, q.shape[1])
 
-    def _motion(self, configurations: Array, base: Any) -> Motion:
+    def _motion(self, configurations: Array, root: Array | None) -> Motion:
         plan, frame, _ = self.tree.plan
-        root = None if base is None else normalized(given_poses("base", base, len(configurations), ()))
         return Motion.of(plan, configurations, root, [frame[i] for i in self.body_links], len(self.bodies))
 
     def random_joints(
