@@ -193,14 +193,15 @@ func (s *Simulation) enter(u *suspect, q *paths, n r3.Vec, t float64, k int) {
 	case !moveB:
 		at = a0
 	}
-	first := int(u.world) * len(s.scene.Body)
-	speed := dotVec(n, r3.Sub(s.velocityAt(first+int(p.b), at), s.velocityAt(first+int(p.a), at)))
+	first, turn := int(u.world)*len(s.scene.Body), s.turnOf(int(u.world), p)
+	a, b := s.bodiesOf(int(u.world), p)
+	armA, armB, normal := turn.apply(r3.Sub(at, a.center)), turn.apply(r3.Sub(at, b.center)), turn.apply(n)
+	speed := dotVec(normal, r3.Sub(s.velocityAt(first+int(p.b), armB), s.velocityAt(first+int(p.a), armA)))
 	missing := u.goal - dotVec(n, r3.Sub(b1, a1))
 	target := speed + missing/s.o.TimeStep
 	if target < 0 { // a gap, which restitution may keep open
-		a, b := s.bodiesOf(int(u.world), p)
-		approach := dotVec(n, r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, r3.Sub(at, b.center))),
-			r3.Add(a.velocity, r3.Cross(a.spin, r3.Sub(at, a.center)))))
+		approach := dotVec(normal, r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, armB)),
+			r3.Add(a.velocity, r3.Cross(a.spin, armA))))
 		target = s.target(-target*s.o.TimeStep, approach, p)
 	}
 	u.state, u.entry = enters, entry{u.pair, n, at, target}
@@ -220,10 +221,10 @@ func (p *path) points(x r3.Vec, t float64) (before, after r3.Vec) {
 	return r3.Add(p.start, from.MulVec(local)), r3.Add(p.centerAt(1), to.MulVec(local))
 }
 
-// velocityAt is the velocity of the solve of the point of body k of all at a place before the step.
-func (s *Simulation) velocityAt(k int, at r3.Vec) r3.Vec {
+// velocityAt is the velocity of the solve of the point of body k of all at an arm.
+func (s *Simulation) velocityAt(k int, arm r3.Vec) r3.Vec {
 	v := s.solution.Velocity[6*k : 6*k+6]
-	return r3.Add(vecOf(v), crossVec(vecOf(v[3:]), r3.Sub(at, s.bodies[k].center)))
+	return r3.Add(vecOf(v), crossVec(vecOf(v[3:]), arm))
 }
 
 // settle decides about a world by its suspects: it stays advanced, is solved again with the entries, or is left.
@@ -261,19 +262,20 @@ func (s *Simulation) addEntries(w int) {
 		e := &s.entries[w][k]
 		p, i := &s.pairs[e.pair], int(problem.Count[w])
 		a, b := s.bodiesOf(w, p)
-		t1, t2 := Tangents(e.normal)
+		turn := s.turnOf(w, p)
+		n := turn.apply(e.normal)
+		t1, t2 := Tangents(n)
 		c := w*s.capacity + i
 		s.gap[c] = math.NaN()
 		problem.BodyA[c], problem.BodyB[c], problem.Friction[c] = p.a, p.b, p.friction
-		*(*[9]float64)(problem.Frame[9*c:]) = [9]float64{t1.X, t1.Y, t1.Z, t2.X, t2.Y, t2.Z, e.normal.X, e.normal.Y,
-			e.normal.Z}
-		putVec(problem.ArmA[3*c:], r3.Sub(e.position, a.center))
-		putVec(problem.ArmB[3*c:], r3.Sub(e.position, b.center))
+		*(*[9]float64)(problem.Frame[9*c:]) = [9]float64{t1.X, t1.Y, t1.Z, t2.X, t2.Y, t2.Z, n.X, n.Y, n.Z}
+		putVec(problem.ArmA[3*c:], turn.apply(r3.Sub(e.position, a.center)))
+		putVec(problem.ArmB[3*c:], turn.apply(r3.Sub(e.position, b.center)))
 		problem.Target[c] = e.target
 		s.ids[mine+i] = contactID{e.pair, pointID(idWitness, uint32(k+1), 0)}
 		putVec(s.at[3*(mine+i):], e.position)
 		impulse := s.warm(old, int(s.oldN[w]), i, mine+i, p.size)
-		putVec(problem.Warm[3*c:], r3.Vec{X: dotVec(t1, impulse), Y: dotVec(t2, impulse), Z: dotVec(e.normal, impulse)})
+		putVec(problem.Warm[3*c:], r3.Vec{X: dotVec(t1, impulse), Y: dotVec(t2, impulse), Z: dotVec(n, impulse)})
 		problem.Count[w]++
 	}
 }

@@ -119,6 +119,7 @@ func (s *Scene) movable(b int32) bool { return !math.IsInf(s.Mass[b], 1) }
 // partPair is a pair of parts of two bodies, which every world has.
 type partPair struct {
 	a, b         int32 // bodies, a < b
+	carrier      int32 // the one of both that impulses do not move, or -1
 	partA, partB int32
 	shapeA       int32
 	shapeB       int32
@@ -158,6 +159,7 @@ func (s *Scene) partPairs() []partPair {
 						shapeB: q.Shape, size: lib.PairSize(p.Shape, q.Shape),
 						friction:    friction.pair(a, int32(i), b, int32(j)),
 						restitution: restitution.pair(a, int32(i), b, int32(j)),
+						carrier:     s.carrier(a, b),
 						inA:         p.Pose == geom.IdentityPose(), inB: q.Pose == geom.IdentityPose()})
 					last := &pairs[len(pairs)-1]
 					last.centerA, last.normalA = ballOf(lib.Shape(p.Shape), p.Pose)
@@ -173,6 +175,17 @@ func (s *Scene) partPairs() []partPair {
 		}
 	}
 	return pairs
+}
+
+// carrier is the one of two bodies that impulses do not move, or -1.
+func (s *Scene) carrier(a, b int32) int32 {
+	switch {
+	case !s.movable(a):
+		return a
+	case !s.movable(b):
+		return b
+	}
+	return -1
 }
 
 // depthOfWidth is the penetration that a step may leave, relative to the least width of the thinner part.

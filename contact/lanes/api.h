@@ -171,7 +171,7 @@ typedef struct {
 
 // A pair of parts, a < b.
 typedef struct {
-    int32_t a, b; // bodies
+    int32_t a, b, carrier, unused; // bodies; carrier is the one of both that impulses do not move, or -1
     double friction, restitution, size, slop;
 } lanes_pair;
 

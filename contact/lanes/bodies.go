@@ -61,6 +61,8 @@ type Rules struct {
 // Pair is a pair of parts of two bodies; lanes_pair of api.h.
 type Pair struct {
 	A, B                              int32 // bodies
+	Carrier                           int32 // the one of both that impulses do not move, or -1
+	_                                 int32
 	Friction, Restitution, Size, Slop float64
 }
 

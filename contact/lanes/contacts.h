@@ -39,11 +39,42 @@ INLINE vec warm_of(const lanes_id *id, vec position, const lanes_id *ids, const 
     return impulse;
 }
 
+// The rotation of the contacts of a pair, see contact.turnOf.
+typedef struct {
+    double matrix[9];
+    int turns;
+} turn;
+
+INLINE turn turn_of(const lanes_rules *r, const lanes_pair *p, const lanes_body *of) {
+    turn t = {.turns = 0};
+    if (p->carrier < 0) return t;
+    vec spin = vec_at(of[p->carrier].spin), v = {r->time_step * spin.x, r->time_step * spin.y, r->time_step * spin.z};
+    double square = dot(v, v);
+    if (!(square > 0 && square <= 4)) return t;
+    double k = 0.5 / (1 + sqrt(1 - 0.25 * square)), x = k * v.x, y = k * v.y, z = k * v.z;
+    double s = 2 / (1 + x * x + y * y + z * z), *m = t.matrix;
+    m[0] = 1 - s * (y * y + z * z), m[1] = s * (x * y - z), m[2] = s * (x * z + y);
+    m[3] = s * (x * y + z), m[4] = 1 - s * (x * x + z * z), m[5] = s * (y * z - x);
+    m[6] = s * (x * z - y), m[7] = s * (y * z + x), m[8] = 1 - s * (x * x + y * y);
+    t.turns = 1;
+    return t;
+}
+
+INLINE vec turned(const turn *t, vec v) {
+    if (!t->turns) return v;
+    const double *m = t->matrix;
+    return (vec){m[0] * v.x + m[1] * v.y + m[2] * v.z, m[3] * v.x + m[4] * v.y + m[5] * v.z,
+                 m[6] * v.x + m[7] * v.y + m[8] * v.z};
+}
+
 // add_row adds the contact points of a row to the problem, from contact count of the world on.
 static void add_row(const lanes_rules *rules, const lanes_pair *p, const lanes_row *row, const lanes_points *points,
-                    int64_t i, vec n, const lanes_body *a, const lanes_body *b, int64_t first, int count, lanes_id *ids,
-                    double *positions, const lanes_id *old_ids, const double *old_positions, const double *impulses,
-                    int old_n, const lanes_assembled *out) {
+                    int64_t i, vec n, const lanes_body *of, int64_t first, int count, lanes_id *ids, double *positions,
+                    const lanes_id *old_ids, const double *old_positions, const double *impulses, int old_n,
+                    const lanes_assembled *out) {
+    const lanes_body *a = of + p->a, *b = of + p->b;
+    turn t = turn_of(rules, p, of);
+    n = turned(&t, n);
     double sign = copysign(1, n.z), f = -1 / (sign + n.z), g = n.x * n.y * f; // contact.Tangents
     vec t1 = {1 + sign * n.x * n.x * f, sign * g, -sign * n.x}, t2 = {g, sign + n.y * n.y * f, -n.y};
     vec center_a = vec_at(a->center), center_b = vec_at(b->center);
@@ -52,8 +83,8 @@ static void add_row(const lanes_rules *rules, const lanes_pair *p, const lanes_r
     for (int k = 0; k < row->points; k++) {
         int64_t c = first + count + k, q = 4 * i + k;
         int own = count + k;
-        vec position = vec_at(points->position + 3 * q), arm_a = sub(position, center_a),
-            arm_b = sub(position, center_b);
+        vec position = vec_at(points->position + 3 * q), arm_a = turned(&t, sub(position, center_a)),
+            arm_b = turned(&t, sub(position, center_b));
         out->body_a[c] = p->a, out->body_b[c] = p->b;
         put(out->frame + 9 * c, t1), put(out->frame + 9 * c + 3, t2), put(out->frame + 9 * c + 6, n);
         put(out->arm_a + 3 * c, arm_a), put(out->arm_b + 3 * c, arm_b);
@@ -88,9 +119,8 @@ LANES_ASSEMBLE(ASSEMBLE) {
             if (row->points == 0) continue;
             const lanes_pair *p = pairs + row->pair;
             const lanes_body *of = bodies + (int64_t)world * rules->bodies;
-            add_row(rules, p, row, points, i, vec_at(normal + 3 * i), of + p->a, of + p->b, world * contacts, count,
-                    ids + mine, positions + 3 * mine, ids + old, positions + 3 * old, impulses + 3 * old, old_n[world],
-                    out);
+            add_row(rules, p, row, points, i, vec_at(normal + 3 * i), of, world * contacts, count, ids + mine,
+                    positions + 3 * mine, ids + old, positions + 3 * old, impulses + 3 * old, old_n[world], out);
             count += row->points;
         }
         out->count[world] = count;
