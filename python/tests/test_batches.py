@@ -101,8 +101,8 @@ def test_matrices_and_derivatives(engine: cl.Engine, rows: Pairs) -> None:
     products = engine.vjp("distance", lib, *arrays, quat="wxyz", distance=1.0)
     assert products.tobytes() == engine.vjp("distance", lib, *flat, quat="wxyz", distance=1.0).tobytes()
     assert products.shape == (*LEAD, 12)
-    turned = np.broadcast_to(np.eye(3), (*LEAD, 3, 3))
-    r = engine.distance(lib, arrays[0], arrays[1], arrays[2], turned, arrays[4], np.eye(3), quat="matrix")
+    moved = np.broadcast_to(np.eye(3), (*LEAD, 3, 3))
+    r = engine.distance(lib, arrays[0], arrays[1], arrays[2], moved, arrays[4], np.eye(3), quat="matrix")
     assert r.distance.shape == LEAD
     points = engine.contacts(lib, *arrays, quat="wxyz", max_gap=0.1)
     plain = engine.contacts(lib, *flat, quat="wxyz", max_gap=0.1)
@@ -232,9 +232,9 @@ def test_an_order_is_not_guessed(engine: cl.Engine, scene: urdf.UrdfScene) -> No
     """What may have another order, and what contradicts itself, is refused."""
     poses = scene.poses(scene.random_joints(4, 1, slides=(0, 1)))
     roll = engine.rollout(scene, worlds=4)
-    turned = poses[..., [0, 1, 2, 4, 5, 6, 3]]
+    moved = poses[..., [0, 1, 2, 4, 5, 6, 3]]
     others = (
-        *(turned, np.array(poses), poses + 0, np.concatenate([poses[:2], poses[2:]]), poses[:, :, ::-1]),
+        *(moved, np.array(poses), poses + 0, np.concatenate([poses[:2], poses[2:]]), poses[:, :, ::-1]),
         *(
             poses.tolist(),
             np.stack([*poses]),
@@ -246,7 +246,7 @@ def test_an_order_is_not_guessed(engine: cl.Engine, scene: urdf.UrdfScene) -> No
     for unknown in others:
         with pytest.raises(cl.OptionError, match='quat: None, want "wxyz" or "xyzw"'):
             roll(unknown)
-    assert roll(turned, quat="xyzw").distance.tobytes() == roll(poses, quat="wxyz").distance.tobytes()
+    assert roll(moved, quat="xyzw").distance.tobytes() == roll(poses, quat="wxyz").distance.tobytes()
     with pytest.raises(cl.OptionError, match=r"quat: 'xyzw', and the poses were made in the order 'wxyz'"):
         roll(poses, quat="xyzw")
     with pytest.raises(cl.OptionError, match="quat: None"):
