@@ -20,7 +20,7 @@ TWO = """<robot name="two">
   <link name="base"><collision><geometry><box size="1 1 1"/></geometry></collision></link>
   <link name="arm"><collision><geometry><cylinder radius="0.2" length="1"/></geometry></collision></link>
   <link name="tip"><collision><geometry><sphere radius="0.4"/></geometry></collision></link>
-  <joint name="turn" type="continuous"><parent link="base"/><child link="arm"/><origin xyz="1 0 0.7"/>
+  <joint name="pan" type="continuous"><parent link="base"/><child link="arm"/><origin xyz="1 0 0.7"/>
     <axis xyz="0 1 0"/></joint>
   <joint name="slide" type="prismatic"><parent link="arm"/><child link="tip"/><origin xyz="0.3 0 0.5"/>
     <axis xyz="1 0 0"/><limit lower="0" upper="1" effort="1" velocity="1"/></joint>
