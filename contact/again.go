@@ -193,9 +193,9 @@ func (s *Simulation) enter(u *suspect, q *paths, n r3.Vec, t float64, k int) {
 	case !moveB:
 		at = a0
 	}
-	first, turn := int(u.world)*len(s.scene.Body), s.turnOf(int(u.world), p)
+	first, half := int(u.world)*len(s.scene.Body), s.halfRotationOf(int(u.world), p)
 	a, b := s.bodiesOf(int(u.world), p)
-	armA, armB, normal := turn.apply(r3.Sub(at, a.center)), turn.apply(r3.Sub(at, b.center)), turn.apply(n)
+	armA, armB, normal := half.apply(r3.Sub(at, a.center)), half.apply(r3.Sub(at, b.center)), half.apply(n)
 	speed := dotVec(normal, r3.Sub(s.velocityAt(first+int(p.b), armB), s.velocityAt(first+int(p.a), armA)))
 	missing := u.goal - dotVec(n, r3.Sub(b1, a1))
 	target := speed + missing/s.o.TimeStep
@@ -262,15 +262,15 @@ func (s *Simulation) addEntries(w int) {
 		e := &s.entries[w][k]
 		p, i := &s.pairs[e.pair], int(problem.Count[w])
 		a, b := s.bodiesOf(w, p)
-		turn := s.turnOf(w, p)
-		n := turn.apply(e.normal)
+		half := s.halfRotationOf(w, p)
+		n := half.apply(e.normal)
 		t1, t2 := Tangents(n)
 		c := w*s.capacity + i
 		s.gap[c] = math.NaN()
 		problem.BodyA[c], problem.BodyB[c], problem.Friction[c] = p.a, p.b, p.friction
 		*(*[9]float64)(problem.Frame[9*c:]) = [9]float64{t1.X, t1.Y, t1.Z, t2.X, t2.Y, t2.Z, n.X, n.Y, n.Z}
-		putVec(problem.ArmA[3*c:], turn.apply(r3.Sub(e.position, a.center)))
-		putVec(problem.ArmB[3*c:], turn.apply(r3.Sub(e.position, b.center)))
+		putVec(problem.ArmA[3*c:], half.apply(r3.Sub(e.position, a.center)))
+		putVec(problem.ArmB[3*c:], half.apply(r3.Sub(e.position, b.center)))
 		problem.Target[c] = e.target
 		s.ids[mine+i] = contactID{e.pair, pointID(idWitness, uint32(k+1), 0)}
 		putVec(s.at[3*(mine+i):], e.position)

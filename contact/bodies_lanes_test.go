@@ -50,7 +50,7 @@ func tumbling(t testing.TB, worlds int) (*Scene, *State, []float64) {
 			putVec(state.Momentum[k:], r3.Scale(0.01, testkit.Unit(rng)))
 		}
 		putVec(state.Momentum[3*(6*w+2):], r3.Vec{X: 2 * float64(w%3)})
-		if w%2 == 1 { // the ground turns, and its contacts with it
+		if w%2 == 1 { // the ground rotates
 			putVec(state.Momentum[3*6*w:], r3.Vec{X: 1e-3, Y: -2e-3, Z: 1.5})
 		}
 	}

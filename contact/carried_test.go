@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// turntable is a plate of 4 × 4 m that turns about the vertical with a box on it at a distance of its axis, which moves
-// with it, and with another one on top of this, off its center by some offset.
+// turntable is a plate of 4 × 4 m that rotates about the vertical with a box on it at a distance of its axis, which
+// moves with it, and with another one on top of this, off its center by some offset.
 func turntable(t testing.TB, spin, distance, offset float64, o StepOptions) *Simulation {
 	plate := r3.Vec{X: 2, Y: 2, Z: 0.1}
 	scene := testScene(t, []geom.Shape{geom.Box{HalfExtents: plate}, geom.Box{HalfExtents: cube},

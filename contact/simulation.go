@@ -396,8 +396,8 @@ func (s *Simulation) startKernels() {
 	s.setContactColumns()
 	for i := range s.pairs {
 		q := &s.pairs[i]
-		s.assembly.Pairs[i] = lanes.Pair{A: q.a, B: q.b, Carrier: q.carrier, Friction: q.friction, Restitution: q.restitution, Size: q.size,
-			Slop: q.slop}
+		s.assembly.Pairs[i] = lanes.Pair{A: q.a, B: q.b, Carrier: q.carrier, Friction: q.friction,
+			Restitution: q.restitution, Size: q.size, Slop: q.slop}
 	}
 }
 

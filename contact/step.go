@@ -430,8 +430,8 @@ func (s *Simulation) addRow(w, i int) {
 	row, problem := &s.rows[i], &s.problem
 	p := &s.pairs[row.pair]
 	a, b := s.bodiesOf(w, p)
-	turn := s.turnOf(w, p)
-	n := turn.apply(vecOf(s.results.Normal().F64[3*i:]))
+	half := s.halfRotationOf(w, p)
+	n := half.apply(vecOf(s.results.Normal().F64[3*i:]))
 	t1, t2 := Tangents(n)
 	first, count := w*s.capacity, int(problem.Count[w])
 	mine, old := s.contactsOf(w, 1-s.side[w]), s.contactsOf(w, s.side[w])
@@ -439,7 +439,7 @@ func (s *Simulation) addRow(w, i int) {
 	for k := range int(row.points) {
 		c, q := first+count+k, MaxPoints*i+k
 		at := vecOf(s.points.Position[3*q:])
-		armA, armB := turn.apply(r3.Sub(at, a.center)), turn.apply(r3.Sub(at, b.center))
+		armA, armB := half.apply(r3.Sub(at, a.center)), half.apply(r3.Sub(at, b.center))
 		problem.BodyA[c], problem.BodyB[c] = p.a, p.b
 		*(*[9]float64)(problem.Frame[9*c:]) = [9]float64{t1.X, t1.Y, t1.Z, t2.X, t2.Y, t2.Z, n.X, n.Y, n.Z}
 		putVec(problem.ArmA[3*c:], armA)

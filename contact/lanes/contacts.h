@@ -39,14 +39,14 @@ INLINE vec warm_of(const lanes_id *id, vec position, const lanes_id *ids, const 
     return impulse;
 }
 
-// The rotation of the contacts of a pair, see contact.turnOf.
+// The rotation of the contacts of a pair, see contact.halfRotationOf.
 typedef struct {
     double matrix[9];
-    int turns;
-} turn;
+    int any;
+} half_rotation;
 
-INLINE turn turn_of(const lanes_rules *r, const lanes_pair *p, const lanes_body *of) {
-    turn t = {.turns = 0};
+INLINE half_rotation half_rotation_of(const lanes_rules *r, const lanes_pair *p, const lanes_body *of) {
+    half_rotation t = {.any = 0};
     if (p->carrier < 0) return t;
     vec spin = vec_at(of[p->carrier].spin), v = {r->time_step * spin.x, r->time_step * spin.y, r->time_step * spin.z};
     double square = dot(v, v);
@@ -56,12 +56,12 @@ INLINE turn turn_of(const lanes_rules *r, const lanes_pair *p, const lanes_body 
     m[0] = 1 - s * (y * y + z * z), m[1] = s * (x * y - z), m[2] = s * (x * z + y);
     m[3] = s * (x * y + z), m[4] = 1 - s * (x * x + z * z), m[5] = s * (y * z - x);
     m[6] = s * (x * z - y), m[7] = s * (y * z + x), m[8] = 1 - s * (x * x + y * y);
-    t.turns = 1;
+    t.any = 1;
     return t;
 }
 
-INLINE vec turned(const turn *t, vec v) {
-    if (!t->turns) return v;
+INLINE vec rotated_by_half(const half_rotation *t, vec v) {
+    if (!t->any) return v;
     const double *m = t->matrix;
     return (vec){m[0] * v.x + m[1] * v.y + m[2] * v.z, m[3] * v.x + m[4] * v.y + m[5] * v.z,
                  m[6] * v.x + m[7] * v.y + m[8] * v.z};
@@ -73,8 +73,8 @@ static void add_row(const lanes_rules *rules, const lanes_pair *p, const lanes_r
                     const lanes_id *old_ids, const double *old_positions, const double *impulses, int old_n,
                     const lanes_assembled *out) {
     const lanes_body *a = of + p->a, *b = of + p->b;
-    turn t = turn_of(rules, p, of);
-    n = turned(&t, n);
+    half_rotation t = half_rotation_of(rules, p, of);
+    n = rotated_by_half(&t, n);
     double sign = copysign(1, n.z), f = -1 / (sign + n.z), g = n.x * n.y * f; // contact.Tangents
     vec t1 = {1 + sign * n.x * n.x * f, sign * g, -sign * n.x}, t2 = {g, sign + n.y * n.y * f, -n.y};
     vec center_a = vec_at(a->center), center_b = vec_at(b->center);
@@ -83,8 +83,8 @@ static void add_row(const lanes_rules *rules, const lanes_pair *p, const lanes_r
     for (int k = 0; k < row->points; k++) {
         int64_t c = first + count + k, q = 4 * i + k;
         int own = count + k;
-        vec position = vec_at(points->position + 3 * q), arm_a = turned(&t, sub(position, center_a)),
-            arm_b = turned(&t, sub(position, center_b));
+        vec position = vec_at(points->position + 3 * q), arm_a = rotated_by_half(&t, sub(position, center_a)),
+            arm_b = rotated_by_half(&t, sub(position, center_b));
         out->body_a[c] = p->a, out->body_b[c] = p->b;
         put(out->frame + 9 * c, t1), put(out->frame + 9 * c + 3, t2), put(out->frame + 9 * c + 6, n);
         put(out->arm_a + 3 * c, arm_a), put(out->arm_b + 3 * c, arm_b);
