@@ -41,7 +41,8 @@ func (s *Simulation) halfRotationOf(w int, p *partPair) (t halfRotation) {
 		return t
 	}
 	k := 0.5 / (1 + math.Sqrt(1-0.25*square)) // tan(φ/2)/θ
-	return halfRotation{geom.Pose{Rotation: quat.Number{Real: 1, Imag: k * v.X, Jmag: k * v.Y, Kmag: k * v.Z}}.Matrix(), true}
+	pose := geom.Pose{Rotation: quat.Number{Real: 1, Imag: k * v.X, Jmag: k * v.Y, Kmag: k * v.Z}}
+	return halfRotation{pose.Matrix(), true}
 }
 
 func (t *halfRotation) apply(v r3.Vec) r3.Vec {

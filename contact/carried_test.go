@@ -29,8 +29,8 @@ func turntable(t testing.TB, spin, distance, offset float64, o StepOptions) *Sim
 	return simulation(t, scene, state, o)
 }
 
-// TestTurntable: a box that sticks to a turntable stays at its distance from the axis, to the rounding and the tolerance
-// of the solves, at every time step. It moves by chords of the length ωΔt·R, and so is ahead of the table by (ωΔt)²/24
+// TestTurntable: a box that sticks to a turntable stays at its distance from the axis, to rounding and the tolerance of
+// the solves, at every time step. It moves by chords of the length ωΔt·R, and so is ahead of the table by (ωΔt)²/24
 // of the angle. Without a rotation of the contacts by half of the step it would move along tangents, and outwards by
 // πωΔt a revolution; so does the upper box from the center of the lower one, since the contacts between two bodies that
 // move freely are those of the beginning of the step, by which they keep their angular momentum.
@@ -48,11 +48,11 @@ func TestTurntable(t *testing.T) {
 			ahead := spin * seconds * math.Pow(spin*dt, 2) / 24
 			apart := math.Hypot(high.X-low.X, high.Y-low.Y)/offset - 1
 			limit := math.Expm1(spin * spin * dt / 2 * seconds)
-			t.Logf("%s, step %g: distance off by %.2e, angle %.2e (chords: %.2e), offset %.4f (tangents: %.4f)", variant, dt,
-				off, angle, ahead, apart, limit)
+			t.Logf("%s, step %g: distance off by %.2e, angle %.2e (chords: %.2e), offset %.4f (tangents: %.4f)",
+				variant, dt, off, angle, ahead, apart, limit)
 			if !(math.Abs(off) <= 1e-7) || !(math.Abs(angle-ahead) <= 1e-6) || !(math.Abs(apart-limit) <= 1e-2*limit) {
-				t.Errorf("%s, step %g: distance off by %.2e, angle %.2e, want %.2e, offset %.4f, want %.4f", variant, dt, off,
-					angle, ahead, apart, limit)
+				t.Errorf("%s, step %g: distance off by %.2e, angle %.2e, want %.2e, offset %.4f, want %.4f", variant,
+					dt, off, angle, ahead, apart, limit)
 			}
 		}
 	}
