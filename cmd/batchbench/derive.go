@@ -128,7 +128,7 @@ func (f *deriveFlags) question(results *dataset.ResultReader) error {
 
 // deriveFile writes the derivatives and returns the number of rows by smoothness.
 func deriveFile(ctx context.Context, e *env, f *deriveFlags, columns batch.Columns) ([]int64, error) {
-	lib, pairs, results, err := f.openAnswered(f.results)
+	lib, pairs, results, err := f.openAnswered(ctx, e, f.results)
 	if err != nil {
 		return nil, err
 	}

@@ -20,11 +20,13 @@ type inputFlags struct {
 	shapes string
 	pairs  string // or worlds
 	worlds string
+	modelFlags
 }
 
 // addPairs registers the flags of the commands of pairs.
 func (f *inputFlags) addPairs(fs *pflag.FlagSet) {
 	f.addShapes(fs)
+	f.modelFlags.add(fs)
 	fs.StringVar(&f.pairs, "pairs", "", "file of pairs, .parquet or .npz, or a folder of such files")
 	fs.StringVar(&f.worlds, "worlds", "", "in place of --pairs: worlds of shapes and the pairs that they share, "+
 		".parquet or .npz")
@@ -43,15 +45,18 @@ func (f *inputFlags) addShapes(fs *pflag.FlagSet) {
 // checkPairs returns an error if a file of pairs is missing from the command line or redundant, or if the file of
 // worlds is one for the commands prefix+"rollout" and prefix+"sweep".
 func (f *inputFlags) checkPairs(prefix string) error {
+	if err := f.modelFlags.check(f.shapes); err != nil {
+		return err
+	}
 	switch {
 	case f.pairs == "all":
 		return fmt.Errorf("--pairs all belongs to another command: see '%srollout --all-pairs'", prefix)
 	case f.pairs == "" && f.worlds == "":
-		return needFlags("shapes", f.shapes, "pairs", f.pairs)
+		return needFlags("shapes", f.shapes+f.model, "pairs", f.pairs)
 	case f.pairs != "" && f.worlds != "":
 		return errors.New("--pairs and --worlds are two forms of the same input; give one of them")
 	}
-	if err := needFlags("shapes", f.shapes); err != nil || f.worlds == "" {
+	if err := needFlags("shapes", f.shapes+f.model); err != nil || f.worlds == "" {
 		return err
 	}
 	bodies, err := dataset.HasBodies(f.worlds)
@@ -62,12 +67,18 @@ func (f *inputFlags) checkPairs(prefix string) error {
 }
 
 // checkWorlds returns an error if a file of worlds is missing from the command line.
-func (f *inputFlags) checkWorlds() error { return needFlags("shapes", f.shapes, "worlds", f.worlds) }
+func (f *inputFlags) checkWorlds() error {
+	if err := f.modelFlags.check(f.shapes); err != nil {
+		return err
+	}
+	return needFlags("shapes", f.shapes+f.model, "worlds", f.worlds)
+}
 
 // files lists the input files; those of meshes, which the shapes name, only where a report is written, since results
 // have other extensions.
 func (f *inputFlags) files(report string) []namedFile {
-	list := []namedFile{{"shapes", f.shapes}, {"pairs", f.pairs}, {"worlds", f.worlds}}
+	list := []namedFile{{"shapes", f.shapes}, {"model", f.model}, {"srdf", f.srdf}, {"pairs", f.pairs},
+		{"worlds", f.worlds}}
 	if report != "" && report != "-" {
 		for _, mesh := range dataset.MeshFiles(f.shapes) {
 			list = append(list, namedFile{"shapes", mesh})
@@ -128,9 +139,9 @@ type fileStream struct{ *dataset.PairReader }
 func (s fileStream) Len() int { return int(s.PairReader.Len()) }
 
 // openAnswered opens the inputs and a results file of as many rows. The caller closes pairs and results.
-func (f *inputFlags) openAnswered(path string) (lib *batch.Library, pairs pairStream, results *dataset.ResultReader,
-	err error) {
-	if lib, err = dataset.ReadLibrary(f.shapes); err != nil {
+func (f *inputFlags) openAnswered(ctx context.Context, e *env, path string) (lib *batch.Library, pairs pairStream,
+	results *dataset.ResultReader, err error) {
+	if lib, err = f.library(ctx, e); err != nil {
 		return nil, nil, nil, err
 	}
 	if pairs, err = f.openPairs(); err != nil {

@@ -180,7 +180,8 @@ Exit codes: 0 good, 1 wrong or undecided answers found, 2 bad input or usage,
 	})
 	root.AddCommand(newRun(e), newScore(e), newRollout(e), newSweep(e), newDerive(e), newContact(e), newStep(e),
 		newVerify(e), newGenerate(e), newDevices(e), newTryDevice(e), newFit(e), newThroughput(e), newScaling(e),
-		newMatrix(e), newPapers(e), newPeers(e), newCompare(e), newView(e), newDecompose(e), newVersion(e))
+		newMatrix(e), newPapers(e), newPeers(e), newCompare(e), newView(e), newDecompose(e), newConvert(e),
+		newVersion(e))
 	return root
 }
 

@@ -26,6 +26,12 @@ func newDecompose(e *env) *cobra.Command {
 	return pythonCommand(e, "decompose", "write the convex parts of a concave mesh, by CoACD (Python package)")
 }
 
+// newConvert returns a command of the Python package, which reads models. Flags --model run it.
+func newConvert(e *env) *cobra.Command {
+	return pythonCommand(e, "convert", "write a URDF or MJCF model, or a mesh, as a file of shapes and bodies "+
+		"(Python package)")
+}
+
 // pythonCommand runs a command of the Python package with all arguments as they are.
 func pythonCommand(e *env, name, short string) *cobra.Command {
 	return &cobra.Command{
@@ -37,6 +43,16 @@ func pythonCommand(e *env, name, short string) *cobra.Command {
 }
 
 func (e *env) python(ctx context.Context, name string, args []string) error {
+	stdout, err := e.callPython(ctx, name, name, args)
+	if err == nil {
+		_, err = e.stdout.Write(stdout)
+	}
+	return err
+}
+
+// callPython returns what a command of the Python package writes to standard output. Errors begin with what the user
+// asked for.
+func (e *env) callPython(ctx context.Context, name, asked string, args []string) ([]byte, error) {
 	interpreter := os.Getenv(pythonVariable)
 	if interpreter == "" {
 		interpreter = "python3"
@@ -44,19 +60,18 @@ func (e *env) python(ctx context.Context, name string, args []string) error {
 	// -P: a folder clearance in the current directory is not the package.
 	stdout, reason, err := e.runPython(ctx, interpreter, append([]string{"-P", "-m", "clearance", name}, args...)...)
 	if err == nil {
-		_, err = e.stdout.Write(stdout)
-		return err
+		return stdout, nil
 	}
 	_, missing, absent := e.runPython(ctx, interpreter, "-P", "-c", "import clearance")
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return nil, ctx.Err()
 	case absent != nil:
-		return fmt.Errorf("%s needs the Python package clearance, which %s does not load (%s): install the wheel "+
+		return nil, fmt.Errorf("%s needs the Python package clearance, which %s does not load (%s): install the wheel "+
 			"that 'make wheel' builds, or name the interpreter that has it in %s",
-			name, interpreter, missing, pythonVariable)
+			asked, interpreter, missing, pythonVariable)
 	}
-	return fmt.Errorf("%s: %s", name, reason)
+	return nil, fmt.Errorf("%s: %s", asked, reason)
 }
 
 // runPython runs the interpreter. The reason of a failure is the last line on standard error.

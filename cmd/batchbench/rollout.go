@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"clearance/batch"
-	"clearance/dataset"
 	"clearance/dispatch"
 	"clearance/internal/audit"
 	"clearance/internal/score"
@@ -56,8 +55,8 @@ func (f *rolloutFlags) rolloutOptions() (rollout.Options, error) {
 }
 
 // openWorlds opens the worlds of the files, and reads their bodies.
-func (f *rolloutFlags) openWorlds(in *inputFlags) (*score.WorldSource, error) {
-	bodies, err := dataset.ReadBodies(in.shapes)
+func (f *rolloutFlags) openWorlds(ctx context.Context, e *env, in *inputFlags) (*score.WorldSource, error) {
+	bodies, err := in.bodies(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +64,8 @@ func (f *rolloutFlags) openWorlds(in *inputFlags) (*score.WorldSource, error) {
 }
 
 // read reads the bodies and all worlds of the files.
-func (f *rolloutFlags) read(in *inputFlags) (*batch.Bodies, *batch.Worlds, error) {
-	s, err := f.openWorlds(in)
+func (f *rolloutFlags) read(ctx context.Context, e *env, in *inputFlags) (*batch.Bodies, *batch.Worlds, error) {
+	s, err := f.openWorlds(ctx, e, in)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,6 +100,7 @@ can share it.
 		},
 	}
 	fs := c.Flags()
+	f.modelFlags.add(fs)
 	f.addWorlds(fs, "worlds of bodies, or of shapes")
 	f.answerFlags.add(fs, ", whole worlds")
 	f.addColumns(fs)
@@ -130,7 +130,7 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 		return err
 	}
 	defer h.Close()
-	file, err := q.openWorlds(&f.inputFlags)
+	file, err := q.openWorlds(ctx, e, &f.inputFlags)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"clearance/batch"
-	"clearance/dataset"
 	"clearance/dispatch"
 	"clearance/internal/score"
 	"clearance/verify"
@@ -240,7 +239,7 @@ func (f *scoreFlags) auditFile(ctx context.Context, e *env, path string) (*verif
 // scoreFile answers the pairs of the file into the results file. After an error there is no results file.
 func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatcher,
 	check score.Check) (rep dispatch.Report, err error) {
-	lib, err := dataset.ReadLibrary(f.shapes)
+	lib, err := f.library(ctx, e)
 	if err != nil {
 		return rep, err
 	}

@@ -183,8 +183,8 @@ func (f *stepFlags) chooseKernels() error {
 }
 
 // read reads or makes the scene and its first state.
-func (f *stepFlags) read() (*contact.Scene, *contact.State, error) {
-	scene, state, err := f.readWorlds()
+func (f *stepFlags) read(ctx context.Context, e *env) (*contact.Scene, *contact.State, error) {
+	scene, state, err := f.readWorlds(ctx, e)
 	if err == nil {
 		scene.FrictionRule, scene.RestitutionRule = f.frictionRule, f.restitutionRule
 	}
@@ -231,7 +231,7 @@ func (f *stepFlags) readVelocities(scene *contact.Scene, state *contact.State) e
 }
 
 // readWorlds reads or makes the scene, at rest.
-func (f *stepFlags) readWorlds() (*contact.Scene, *contact.State, error) {
+func (f *stepFlags) readWorlds(ctx context.Context, e *env) (*contact.Scene, *contact.State, error) {
 	if f.scene != "" {
 		scene, state, err := scenes.Simulation(f.scene, f.count, f.seed)
 		if err != nil {
@@ -240,7 +240,7 @@ func (f *stepFlags) readWorlds() (*contact.Scene, *contact.State, error) {
 		return scene, state, nil
 	}
 	q := rolloutFlags{}
-	bodies, worlds, err := q.read(&f.inputFlags)
+	bodies, worlds, err := q.read(ctx, e, &f.inputFlags)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -267,7 +267,7 @@ func runStep(ctx context.Context, e *env, f *stepFlags) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}
-	scene, state, err := f.read()
+	scene, state, err := f.read(ctx, e)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -112,7 +113,7 @@ func streamRollout(t *testing.T, shapes, in, out string, reduce rollout.Reduce, 
 	t.Helper()
 	f := &rolloutFlags{maxDistance: 1, reduce: reduce}
 	f.backend = "cpu"
-	file, err := f.openWorlds(&inputFlags{shapes: shapes, worlds: in})
+	file, err := f.openWorlds(context.Background(), nil, &inputFlags{shapes: shapes, worlds: in})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,6 +71,7 @@ code is then 2. Without invalid rows it is 1 if a row is undecided.`,
 		},
 	}
 	fs := c.Flags()
+	f.modelFlags.add(fs)
 	f.addWorlds(fs, "motions of bodies along way points")
 	f.answerFlags.add(fs, ", whole worlds")
 	f.backendFlags.add(fs)
@@ -96,7 +97,7 @@ func runSweep(ctx context.Context, e *env, f *answerFlags, b *backendFlags, q *s
 		return err
 	}
 	defer h.Close()
-	bodies, err := dataset.ReadBodies(f.shapes)
+	bodies, err := f.bodies(ctx, e)
 	if err != nil {
 		return err
 	}

@@ -165,7 +165,7 @@ func (f *verifyFlags) check() error {
 
 // verifyFile audits a results file against the question of the flags, which have been checked.
 func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, error) {
-	lib, pairs, results, err := f.openAnswered(f.results)
+	lib, pairs, results, err := f.openAnswered(ctx, e, f.results)
 	if err != nil {
 		return nil, err
 	}

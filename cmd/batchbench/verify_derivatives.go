@@ -268,7 +268,7 @@ func (f *verifyDerivativesFlags) openAnswers(n int64) (*dataset.ResultReader, er
 
 // verifyDerivatives audits a file against the question of the flags, which have been checked.
 func verifyDerivatives(ctx context.Context, e *env, f *verifyDerivativesFlags) (*derivativesReport, error) {
-	lib, pairs, results, err := f.openAnswered(f.results)
+	lib, pairs, results, err := f.openAnswered(ctx, e, f.results)
 	if err != nil {
 		return nil, err
 	}

@@ -72,6 +72,7 @@ part, rows prove themselves, and the sample is a second opinion.`,
 		},
 	}
 	fs := c.Flags()
+	f.modelFlags.add(fs)
 	f.addWorlds(fs, "worlds of bodies, or of shapes")
 	f.addPart(fs)
 	f.auditFlags.add(fs, audit.DefaultPairs, "pairs of parts, of whole worlds,")
@@ -86,7 +87,7 @@ func verifyRollout(ctx context.Context, e *env, f *verifyRolloutFlags) (*verifyR
 	if err != nil {
 		return nil, err
 	}
-	file, err := f.openWorlds(&f.inputFlags)
+	file, err := f.openWorlds(ctx, e, &f.inputFlags)
 	if err != nil {
 		return nil, err
 	}

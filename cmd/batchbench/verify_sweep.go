@@ -63,6 +63,7 @@ Where rows are beyond the sample the exit code is not 0.`,
 		},
 	}
 	fs := c.Flags()
+	f.modelFlags.add(fs)
 	f.addWorlds(fs, "motions of bodies along way points")
 	f.addPart(fs)
 	f.auditFlags.add(fs, defaultSample, "rows")
@@ -73,7 +74,7 @@ Where rows are beyond the sample the exit code is not 0.`,
 
 // verifySweep audits a file of results of sweeps against the question of the flags.
 func verifySweep(ctx context.Context, e *env, f *verifySweepFlags) (*verifySweepReport, error) {
-	bodies, err := dataset.ReadBodies(f.shapes)
+	bodies, err := f.bodies(ctx, e)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import clearance as cl
+from clearance.__main__ import main
 
 URDF = """<robot name="two">
   <link name="base"><collision><geometry><box size="1 1 1"/></geometry></collision></link>
@@ -164,3 +166,46 @@ def test_options_of_another_kind(
     path.write_text(contents)
     with pytest.raises(cl.OptionError, match=reason):
         cl.load(path, **options)
+
+
+def test_convert_and_the_command_line(
+    tmp_path: Path, batchbench: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model that is converted has the bodies of cl.load, and --model of batchbench answers as --shapes does."""
+    (tmp_path / "bent.obj").write_text(BENT)
+    path, shapes = tmp_path / "model.urdf", tmp_path / "shapes.json"
+    path.write_text(URDF.format(mesh="bent.obj") + "<extra/>")
+    words = ["convert", str(path), str(shapes), "--package", f"other={tmp_path}"]
+    assert main(words) == 3 and "--concave hull" in capsys.readouterr().err and not shapes.exists()
+    assert main([*words, "--concave", "hull"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"{shapes}: 2 bodies of 2 shapes, 0 pairs" and said[1].startswith("note: ") and len(said) == 2
+    scene = cl.load(path, concave="hull", skip_adjacent=False)
+    assert [b.name for b in cl.Scene.load(shapes).bodies] == [b.name for b in scene.bodies]
+    worlds = tmp_path / "worlds.npz"
+    cl.write_worlds(worlds, scene, scene.poses(np.array([[0.0], [0.5], [1.0]])))  # type: ignore[attr-defined]
+    monkeypatch.setenv("CLEARANCE_PYTHON", sys.executable)
+    outs: list[Path] = []
+    for flags in (["--shapes", shapes], ["--model", path, "--concave", "hull"]):
+        outs.append(tmp_path / f"out{len(outs)}.npz")
+        given = [batchbench, "rollout", "--worlds", worlds, "--out", outs[-1], *flags]
+        done = subprocess.run(list(map(str, given)), check=True, capture_output=True, text=True)
+        assert ("note" in done.stderr or "content after the root" in done.stderr) == ("--model" in flags)
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["shapes.json", "out.json"], "is a file of shapes already"),
+        (["wedge.obj", "out.txt"], "ends in .json"),
+        (["wedge.obj", "wedge.obj"], "ends in .json"),
+        (["world.sdf", "out.json"], "is SDF"),
+    ],
+)
+def test_convert_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], reason: str) -> None:
+    (tmp_path / "shapes.json").write_text('{"version": 1, "shapes": []}')
+    (tmp_path / "wedge.obj").write_text(WEDGE)
+    (tmp_path / "world.sdf").write_text("<sdf/>")
+    assert main(["convert", *(str(tmp_path / w) for w in words)]) == 3
+    assert reason in capsys.readouterr().err

@@ -9,6 +9,8 @@ from ._errors import ClearanceError
 USAGE = """usage: clearance doctor [--json]    what works on this machine: versions, devices, a self-test, speed
        clearance view --shapes shapes.json --pairs pairs.npz --results out.npz --out rows.html
                                     rows of files as a page to look at; view --help
+       clearance convert robot.urdf shapes.json
+                                    a model or a mesh as a file of shapes and bodies; convert --help
        clearance decompose mesh.stl parts.obj
                                     convex parts of a concave mesh, by CoACD; decompose --help
        clearance ray-score pairs/*.parquet --library shapes.json --out results/
@@ -32,6 +34,10 @@ def main(arguments: list[str] | None = None) -> int:
             from ._view import view
 
             return view(words[1:])
+        if words and words[0] == "convert":
+            from ._convert import command as convert
+
+            return convert(words[1:])
         if words and words[0] == "decompose":
             from ._decompose import command
 

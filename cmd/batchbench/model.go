@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"clearance/batch"
+	"clearance/dataset"
+
+	"github.com/spf13/pflag"
+)
+
+// modelFlags name a model in place of a file of shapes: a robot, which the Python package converts, or a mesh.
+type modelFlags struct {
+	model    string
+	concave  string
+	packages []string
+	srdf     string
+}
+
+// concaveMeshes are what may be taken for a mesh that is not convex.
+var concaveMeshes = []string{"raise", "hull", "coacd"}
+
+func (f *modelFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.model, "model", "", "in place of --shapes: a URDF or MJCF file, or a mesh, whose bodies are those "+
+		"of 'convert'; all but .obj, .stl and .ply are read by the Python package")
+	fs.StringVar(&f.concave, "concave", "raise", "of --model, what is taken for a mesh that is not convex: raise, an "+
+		"error; hull; or coacd, convex parts")
+	fs.StringArrayVar(&f.packages, "package", nil, "of --model, NAME=FOLDER of a package of ROS; may be repeated")
+	fs.StringVar(&f.srdf, "srdf", "", "of --model, the SRDF file of a URDF file")
+}
+
+// check returns an error for flags of a model that do not go together, or beside a file of shapes.
+func (f *modelFlags) check(shapes string) error {
+	switch {
+	case f.model == "" && (len(f.packages) > 0 || f.srdf != "" || f.concave != "raise" && f.concave != ""):
+		return errors.New("--concave, --package and --srdf are about --model, which is missing")
+	case f.model == "":
+		return nil
+	case shapes != "":
+		return errors.New("--shapes and --model are two forms of the same input; give one of them")
+	case !slices.Contains(concaveMeshes, f.concave):
+		return fmt.Errorf("--concave %q: want %s", f.concave, strings.Join(concaveMeshes, ", "))
+	}
+	return f.known()
+}
+
+// known refuses by name what the Python package would refuse, so that nobody installs it for that.
+func (f *modelFlags) known() error {
+	switch strings.ToLower(filepath.Ext(f.model)) {
+	case ".sdf":
+		return fmt.Errorf("--model %s is SDF, which is not read: convert the model to URDF or MJCF", f.model)
+	case ".usd", ".usda", ".usdc", ".usdz":
+		return fmt.Errorf("--model %s is USD, which is not read: convert the model to URDF or MJCF, or its meshes to "+
+			"OBJ", f.model)
+	}
+	return nil
+}
+
+// isMesh reports whether the model is a mesh that needs no other program.
+func (f *modelFlags) isMesh() bool {
+	ext := strings.ToLower(filepath.Ext(f.model))
+	return f.concave != "coacd" && (ext == ".obj" || ext == ".stl" || ext == ".ply")
+}
+
+// asShapes calls read with a file of the shapes and bodies of the model, which it then removes.
+func (f *modelFlags) asShapes(ctx context.Context, e *env, read func(path string) error) (err error) {
+	folder, err := os.MkdirTemp("", "batchbench-model-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path := filepath.Join(folder, "shapes.json")
+	if f.isMesh() {
+		err = f.writeMesh(path)
+	} else {
+		err = f.convert(ctx, e, path)
+	}
+	if err == nil {
+		err = read(path)
+	}
+	if err != nil && ctx.Err() == nil { // the name of a file that is no longer there helps nobody
+		err = errors.New(strings.ReplaceAll(err.Error(), path, "--model "+f.model))
+	}
+	return err
+}
+
+// writeMesh writes the body of a mesh file: its convex parts, or its hull.
+func (f *modelFlags) writeMesh(path string) error {
+	file, err := filepath.Abs(f.model)
+	if err != nil {
+		return err
+	}
+	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	type entry map[string]any
+	document := entry{"version": 1, "shapes": []entry{}, "bodies": []entry{{"name": name, "mesh": file}}}
+	if f.concave == "hull" {
+		document = entry{"version": 1, "shapes": []entry{{"kind": "convex", "mesh": file, "name": name}}}
+	}
+	text, err := json.Marshal(document)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o600)
+}
+
+// convert has the Python package write the shapes and bodies of the model.
+func (f *modelFlags) convert(ctx context.Context, e *env, path string) error {
+	args := []string{f.model, path, "--concave", f.concave}
+	for _, p := range f.packages {
+		args = append(args, "--package", p)
+	}
+	if f.srdf != "" {
+		args = append(args, "--srdf", f.srdf)
+	}
+	said, err := e.callPython(ctx, "convert", "--model "+f.model, args)
+	for line := range strings.Lines(string(said)) {
+		if note, ok := strings.CutPrefix(line, "note: "); ok {
+			e.warn("--model: %s", strings.TrimSpace(note))
+		}
+	}
+	return err
+}
+
+// library reads the shapes.
+func (f *inputFlags) library(ctx context.Context, e *env) (lib *batch.Library, err error) {
+	if f.model == "" {
+		return dataset.ReadLibrary(f.shapes)
+	}
+	err = f.asShapes(ctx, e, func(path string) (err error) {
+		lib, err = dataset.ReadLibrary(path)
+		return err
+	})
+	return lib, err
+}
+
+// bodies reads the bodies.
+func (f *inputFlags) bodies(ctx context.Context, e *env) (b *batch.Bodies, err error) {
+	if f.model == "" {
+		return dataset.ReadBodies(f.shapes)
+	}
+	err = f.asShapes(ctx, e, func(path string) (err error) {
+		b, err = dataset.ReadBodies(path)
+		return err
+	})
+	return b, err
+}
