@@ -76,9 +76,8 @@ def test_mujoco(engine: cl.Engine) -> None:
       <body name="target" mocap="true" pos="0 2 0"><geom type="sphere" size=".1"/>
         <body name="flag" pos="0 0 .2"><geom type="sphere" size=".1"/></body></body>
     </worldbody></mujoco>"""
-    model = mujoco.MjModel.from_xml_string(
-        text.replace("<mujoco>", '<mujoco><compiler angle="radian"/>', 1).replace("-30 30", "-.5 .5")
-    )
+    text = text.replace("<mujoco>", '<mujoco><compiler angle="radian"/>', 1).replace("-30 30", "-.5 .5")
+    model = mujoco.MjModel.from_xml_string(text)
     scene = from_model(model)
     names = [b.name for b in scene.bodies]
     p = scene.skip_never_and_always(1000, engine=engine)
@@ -103,8 +102,29 @@ def test_mujoco(engine: cl.Engine) -> None:
     more = added.skip_never_and_always(1000, engine=engine)
     assert more.pairs == p.pairs and (more.contact == p.contact).all() and (more.separated == p.separated).all()
     loose = mujoco.MjModel.from_xml_string(text.replace(' range="-.2 .2" limited="true"', ""))
-    with pytest.raises(cl.OptionError, match="push"):
+    with pytest.raises(cl.OptionError, match=r"'push' slides.*slides=\(low, high\)"):
         from_model(loose).skip_never_and_always(10, engine=engine)
+    within = from_model(loose).skip_never_and_always(1000, engine=engine, slides=(-0.2, 0.2))
+    assert (within.contact == p.contact).all() and (within.separated == p.separated).all()
+    with pytest.raises(cl.OptionError, match="slides: the range of joints that are sampled"):
+        scene.skip_never_and_always(poses=scene.poses(qpos=qpos[:3]), engine=engine, slides=(0, 1))
+
+
+def test_slides_without_limits(engine: cl.Engine) -> None:
+    """A peg that slides along a wall meets it where its range ends there; both kinds of models say the same."""
+    from clearance import urdf
+
+    link = '<link name="{0}"><collision><geometry><box size="1 1 1"/></geometry></collision></link>'
+    text = f'<robot name="r">{link.format("wall")}{link.format("peg")}'
+    text += '<joint name="rail" type="prismatic"><parent link="wall"/><child link="peg"/></joint></robot>'
+    scene = urdf.load(text, skip_adjacent=False)
+    with pytest.raises(cl.OptionError, match=r"'rail' slides.*slides=\(low, high\)"):
+        scene.skip_never_and_always(10, engine=engine)
+    assert scene.skip_never_and_always(50, engine=engine, slides=(1.5, 2)).never == [(0, 1)]
+    assert scene.skip_never_and_always(50, engine=engine, slides=(-0.5, 0.5)).always == [(0, 1)]
+    for wrong in ((1, 0), (0, np.inf), 3, "ab", (True, 2)):
+        with pytest.raises(cl.OptionError, match="slides"):
+            scene.skip_never_and_always(10, engine=engine, slides=wrong)  # type: ignore[arg-type]
 
 
 def test_pairs_to_skip_are_known() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ._arrays import Array
 from ._errors import OptionError
+from ._options import interval
 
 
 def sampled_limits(names: Sequence[str], sliding: Sequence[bool], limits: Any, slides: Any = None) -> Array:
@@ -19,7 +20,7 @@ def sampled_limits(names: Sequence[str], sliding: Sequence[bool], limits: Any, s
     by name.
     """
     ranges = np.array(limits, np.float64).reshape(-1, 2)
-    within = None if slides is None else given_range("slides", slides)
+    within = interval("slides", slides)
     for i, name in enumerate(names):
         low, high = ranges[i]
         if not low <= high:
@@ -35,14 +36,3 @@ def sampled_limits(names: Sequence[str], sliding: Sequence[bool], limits: Any, s
         else:
             ranges[i] = within
     return ranges
-
-
-def given_range(option: str, value: Any) -> tuple[float, float]:
-    """A lower and an upper value of an option."""
-    try:
-        low, high = (float(x) for x in value)
-    except (TypeError, ValueError) as e:
-        raise OptionError(f"{option}: {value!r}, want a lower and an upper value") from e
-    if not (np.isfinite(low) and np.isfinite(high) and low <= high):
-        raise OptionError(f"{option}: {value!r}, want a lower and an upper value, both finite")
-    return low, high

@@ -68,25 +68,34 @@ class Scene(Bodies):
         self.pairs = [p for p in self.pairs if frozenset(p) not in skipped]
 
     def skip_never_and_always(
-        self, samples: int = 10_000, *, poses: Any = None, engine: Engine | None = None, seed: int = 0
+        self,
+        samples: int = 10_000,
+        *,
+        poses: Any = None,
+        engine: Engine | None = None,
+        seed: int = 0,
+        slides: tuple[float, float] | None = None,
     ) -> SkipProposal:
         """A proposal of pairs to skip, by the contacts of sampled configurations, with counts; it is no proof.
 
-        Scenes of URDF and MuJoCo models draw ``samples`` configurations within the limits of their joints; pairs whose
-        relative pose these do not determine (bodies added later, free bodies) are not proposed. Any scene takes
+        Scenes of URDF and MuJoCo models draw ``samples`` configurations within the limits of their joints, of slides
+        without limits within ``slides`` (lower and upper value in metres), and refuse such joints without it; pairs
+        whose relative pose these do not determine (bodies added later, free bodies) are not proposed. Any scene takes
         ``poses`` [N,M,7], "wxyz", instead. :meth:`skip` takes what is proposed: ``scene.skip(proposal.skip)``.
         """
         opened = Engine() if engine is None else engine
         try:
             if poses is not None:
                 order_of("wxyz", poses)
+                if slides is not None:
+                    raise OptionError("slides: the range of joints that are sampled, and the poses are given")
                 array = host("poses", poses, True)
                 given = take("poses", array, np.float64, (len(self.bodies), 7), None, True)
                 return propose(opened, self, [given])
             sizes = batches_of(whole("samples", samples, 1), len(self.bodies))
             rng = np.random.default_rng(seed)
             part = Scene(self.library, self.bodies, self._sampled())
-            return propose(opened, part, (self._samples(n, rng) for n in sizes))
+            return propose(opened, part, (self._samples(n, rng, slides) for n in sizes))
         finally:
             if engine is None:
                 opened.close()
@@ -95,8 +104,8 @@ class Scene(Bodies):
         """The pairs whose relative poses :meth:`_samples` determines."""
         raise OptionError("poses: this scene does not know its configurations, want their poses [N,M,7]")
 
-    def _samples(self, count: int, rng: np.random.Generator) -> Array:
-        """Poses [count,M,7] of random configurations."""
+    def _samples(self, count: int, rng: np.random.Generator, slides: tuple[float, float] | None) -> Array:
+        """Poses [count,M,7] of random configurations; ``slides`` is the range of slides without limits."""
         raise NotImplementedError
 
     def index(self, name: str) -> int:

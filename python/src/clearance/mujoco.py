@@ -41,7 +41,6 @@ from ._mujoco_model import (
     compiled,
     geom_pose,
     name_of,
-    package,
 )
 from ._options import DerivativeOptions
 from ._sampling import sampled_limits
@@ -219,15 +218,8 @@ class MujocoScene(Scene):
             body = int(model.body_parentid[body])
         return body
 
-    def _samples(self, count: int, rng: np.random.Generator) -> Array:
-        mujoco = package()
-        data = mujoco.MjData(self.model)
-        xpos, xquat = np.empty((count, self.model.nbody, 3)), np.empty((count, self.model.nbody, 4))
-        for k, qpos in enumerate(self.random_qpos(count, rng)):
-            data.qpos[:] = qpos
-            mujoco.mj_kinematics(self.model, data)
-            xpos[k], xquat[k] = data.xpos, data.xquat
-        return self.poses(xpos=xpos, xquat=xquat)
+    def _samples(self, count: int, rng: np.random.Generator, slides: tuple[float, float] | None) -> Array:
+        return self.poses(qpos=self.random_qpos(count, rng, slides=slides))
 
 
 def from_model(

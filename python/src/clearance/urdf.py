@@ -21,14 +21,14 @@ import numpy as np
 from ._arrays import Array, take_batch, take_rows
 from ._bodies import Part
 from ._decompose import concavity
-from ._errors import OptionError
 from ._kinematics import Tree, given_poses, normalized, product, with_others
 from ._library import Library
 from ._mesh_files import MeshFiles
 from ._meshes import UP_AXES, UpAxis
 from ._motion import Motion
-from ._options import DerivativeOptions, flag, interval, one_of
+from ._options import DerivativeOptions, flag, one_of
 from ._order import with_order
+from ._sampling import sampled_limits
 from ._scene import Scene
 from ._scene_derivatives import by_coordinates
 from ._srdf import disabled_pairs
@@ -139,23 +139,15 @@ class UrdfScene(Scene):
     ) -> Array:
         """Configurations [count,dof], uniform within the limits; a revolute joint without limits is sampled in
         [-π, π], a prismatic one without limits within ``slides`` (metres), and refused without that."""
-        limits, free = self.limits, interval("slides", slides)
-        for i, kind in enumerate(self.tree.kinds):
-            if not limits[i, 0] <= limits[i, 1]:
-                raise OptionError(f"joint {self.tree.names[i]!r} has the limits {limits[i].tolist()}")
-            if not np.isfinite(limits[i]).all():
-                if kind == "prismatic" and free is None:
-                    what = "is prismatic and has no limits to sample within: slides=(low, high) gives them, in metres"
-                    raise OptionError(f"joint {self.tree.names[i]!r} {what}")
-                limits[i] = free if kind == "prismatic" and free is not None else (-np.pi, np.pi)
+        limits = sampled_limits(self.joint_names, [k == "prismatic" for k in self.tree.kinds], self.limits, slides)
         return np.random.default_rng(seed).uniform(limits[:, 0], limits[:, 1], (count, len(limits)))
 
     def _sampled(self) -> list[tuple[int, int]]:
         linked = len(self.body_links)
         return [(i, j) for i, j in self.pairs if i < linked and j < linked]
 
-    def _samples(self, count: int, rng: np.random.Generator) -> Array:
-        return self.poses(self.random_joints(count, rng))
+    def _samples(self, count: int, rng: np.random.Generator, slides: tuple[float, float] | None) -> Array:
+        return self.poses(self.random_joints(count, rng, slides=slides))
 
 
 def load(
