@@ -153,7 +153,7 @@ def test_bad_meshes(mesh: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     for text, reason in (
         (lines[:-1], r"not closed: 4 edges.*runs from \("),
         ([*lines[:-1], " ".join(["f", *inverted[:0:-1]])], "not closed"),
-        ([line for line in lines if line[0] == "v"], "has no faces"),
+        ([line for line in lines if line[0] == "v"], "no triangles"),
         (["v nan 0 0", *lines[1:]], "vertex 0 is not finite"),
         (flat, "has no volume"),
     ):

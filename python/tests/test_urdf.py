@@ -275,8 +275,13 @@ def test_srdf_is_read_strictly(arm: Path, tmp_path: Path, line: str, reason: str
         ('<child link="cover"/>', '<child link="tool"/>', "'tool'"),
         ('<child link="cover"/>', '<child link="slide"/>', "child of joints"),
         ('<parent link="upper"/>', '<parent link="left"/>', "in a cycle"),
-        ('<link name="shoulder"/>', '<link name="shoulder"/><link name="lost"/>', "2 links have no parent"),
-        ('<link name="shoulder"/>', '<link name="base"/>', "2 links have the name 'base'"),
+        (
+            '<link name="shoulder"/>',
+            '<link name="shoulder"/><link name="lost"/>',
+            r"line \d+: link 'lost': 2 links have no parent",
+        ),
+        ('<link name="shoulder"/>', '<link name="base"/>', r"line \d+: link 'base': 2 links have the name 'base'"),
+        (' name="pan"', ' name="lift"', r"line \d+: joint 'lift': 2 joints have the name 'lift'"),
         ("wedge.obj", "wedges.obj", r"slide/0.*wedges.obj is not found"),
         ('scale="0.5 -1 2"', 'scale="1 1 1 0"', "'slide'.*scale"),
         ("package://gripper", "package://grip", "packages="),
@@ -370,6 +375,38 @@ def test_units_of_meshes(arm: Path) -> None:
         (arm.parent / "wedge.dae").write_text(DAE.replace("UNIT", f'<unit meter="{wrong}"/>'))
         with pytest.raises(cl.FileError, match=r"slide/0.*wedge\.dae.*unit"):
             urdf.load(arm)
+
+
+def test_looks_of_meshes(arm: Path) -> None:
+    """The geometry of a COLLADA file is read whole, whatever materials it has or lacks; a mesh without triangles, and a
+    reference of the geometry to what is not there, are errors."""
+    pytest.importorskip("collada", reason="pycollada, by which trimesh reads COLLADA, is not installed")
+    arm.write_text(ARM.replace("wedge.obj", "wedge.dae"))
+    file, plain = arm.parent / "wedge.dae", DAE.replace("UNIT", "")
+    file.write_text(plain)
+
+    def vertices() -> Any:
+        scene = urdf.load(arm)
+        return sorted(scene.library[scene.bodies[scene.index("slide")].parts[0].shape].parameters["vertices"].tolist())
+
+    want = vertices()
+    bound = """<instance_geometry url="#g"><bind_material><technique_common><instance_material symbol="paint"
+        target="#paint"/></technique_common></bind_material></instance_geometry>"""
+    painted = plain.replace('<triangles count="4">', '<triangles material="paint" count="4">')
+    painted = painted.replace('<instance_geometry url="#g"/>', bound)
+    lost = """<library_materials><material id="paint"><instance_effect url="#lost"/></material></library_materials>"""
+    for text in (painted, painted.replace("<library_geometries>", lost + "<library_geometries>")):
+        assert text != plain
+        file.write_text(text)
+        assert vertices() == want
+    start = plain.index("<triangles")
+    file.write_text(plain[:start] + plain[plain.index("</triangles>") + len("</triangles>") :])
+    for concave in ("raise", "hull"):
+        with pytest.raises(cl.FileError, match=r"line 13.*slide/0.*wedge\.dae.*no triangles"):
+            urdf.load(arm, concave=concave)
+    file.write_text(painted.replace('source="#p"/></vertices>', 'source="#q"/></vertices>'))
+    with pytest.raises(cl.FileError, match=r"line 13.*slide/0.*wedge\.dae"):
+        urdf.load(arm)
 
 
 def test_axes_of_meshes(arm: Path, tmp_path: Path) -> None:

@@ -118,8 +118,6 @@ def _closed(path: Path, up_axis: UpAxis) -> tuple[Array, Array]:
     if not path.is_file():
         raise FileError(f"{path}: no such file")
     given, faces = foreign_mesh(path, up_axis)
-    if not len(faces):
-        raise FileError(f"{path} has no faces")
     if not np.isfinite(given).all():
         raise FileError(f"{path}: vertex {int(np.argwhere(~np.isfinite(given))[0, 0])} is not finite")
     vertices, place = np.unique(given + 0.0, axis=0, return_inverse=True)  # + 0.0: -0 equals 0

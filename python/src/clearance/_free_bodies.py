@@ -139,7 +139,7 @@ def from_urdf(
         source = Source.of(given, "urdf")
         robot = read(source, omit, notes, masses=True)
         meshes = MeshFiles(source.folder, packages or {}, library, notes, concavity(concave), None, 0.0, up_axis)
-        scene = scene_of(source, robot, meshes)
+        scene = scene_of(robot, meshes)
         if scene.joint_names:
             raise OptionError(f"{source.name}: joint {scene.joint_names[0]!r} moves: simulations have no joints")
         links = scene.forward(np.zeros((1, 0)))[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +16,7 @@ from ._forward import Moved, Plan
 from ._order import PoseArray, with_order
 
 if TYPE_CHECKING:
-    from ._urdf_xml import JointElement
+    from ._urdf_xml import JointElement, Link
 
 _MOVING: Final = ("revolute", "continuous", "prismatic")
 
@@ -49,11 +48,11 @@ class Tree:
     limits: list[tuple[float, float]] = field(default_factory=list)
 
     @staticmethod
-    def of(path: str, links: Sequence[str], joints: Sequence[JointElement]) -> Tree:
+    def of(links: Sequence[Link], joints: Sequence[JointElement]) -> Tree:
         """The tree of the joints of a file, which is checked to be one."""
-        _unique(path, "links", links)
-        _unique(path, "joints", [j.name for j in joints])
-        number = {name: i for i, name in enumerate(links)}
+        _unique("links", links)
+        _unique("joints", joints)
+        number = {link.name: i for i, link in enumerate(links)}
         tree = Tree(len(links))
         above: dict[int, JointElement] = {}
         for j in joints:
@@ -69,7 +68,8 @@ class Tree:
                 tree.limits.append(_limits(j))
         roots = [i for i in range(len(links)) if i not in above]
         if len(roots) != 1:
-            raise FileError(f"{path}: {len(roots)} links have no parent, want one: {[links[i] for i in roots]}")
+            where = links[roots[1] if roots else 0].where
+            raise FileError(f"{where}: {len(roots)} links have no parent, want one: {[links[i].name for i in roots]}")
         tree.root = roots[0]
         by_name = {j.name: j for j in joints}
         index = {name: i for i, name in enumerate(tree.names)}
@@ -136,10 +136,13 @@ def _joint(j: JointElement, number: dict[str, int], by_name: dict[str, JointElem
     return Joint(j.type, *place, j.axis / np.linalg.norm(j.axis), index[source.name], multiplier, offset)
 
 
-def _unique(path: str, what: str, names: Sequence[str]) -> None:
-    for name, count in Counter(names).items():
-        if not name or count > 1:
-            raise FileError(f"{path}: {count} {what} have the name {name!r}")
+def _unique(what: str, elements: Sequence[Link] | Sequence[JointElement]) -> None:
+    seen = set[str]()
+    for e in elements:
+        if e.name in seen:
+            count = sum(other.name == e.name for other in elements)
+            raise FileError(f"{e.where}: {count} {what} have the name {e.name!r}")
+        seen.add(e.name)
 
 
 def _check(j: JointElement, number: dict[str, int]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import tempfile
 import zipfile
@@ -21,6 +22,12 @@ _MAX_SIZE: Final = 1 << 27
 
 UpAxis = Literal["ignore", "file"]
 UP_AXES: Final = ("ignore", "file")
+
+# Elements of COLLADA that say how a model looks, not where its surface is.
+_LOOKS: Final = frozenset(
+    {"library_" + x for x in ("animations", "animation_clips", "cameras", "effects", "images", "lights", "materials")}
+    | {"bind_material", "extra", "instance_camera", "instance_light"}
+)
 
 # The rotations to Z_UP. COLLADA 1.4.1, <up_axis>: right, up and towards the viewer are -y, x, z of X_UP, x, y, z of
 # Y_UP and x, z, -y of Z_UP.
@@ -64,13 +71,34 @@ def foreign_mesh(file: Path, up_axis: UpAxis = "ignore") -> tuple[Array, Array]:
         raise ImportError(f"{file} is read by trimesh: pip install trimesh") from e
     _check_size(file)
     axes = _axes(file) if up_axis == "file" else np.eye(3)
+    given: dict[str, Any] = {"file_obj": os.fspath(file)}
+    if file.suffix.lower() == ".dae":
+        given = {"file_obj": io.BytesIO(_geometry(file)), "file_type": "dae", "ignore_broken": False}
     try:
-        mesh = trimesh.load(os.fspath(file), force="mesh", process=False)  # which drops nothing
+        mesh = trimesh.load(**given, force="mesh", process=False)  # which drops nothing
         vertices = np.array(mesh.vertices, np.float64).reshape(-1, 3)
         faces = np.array(mesh.faces, np.int64).reshape(-1, 3)
     except Exception as e:  # of many libraries
         raise FileError(f"{file}: trimesh cannot read it: {type(e).__name__}: {e}") from e
+    if not len(faces):
+        raise FileError(f"{file}: no triangles")
     return (vertices @ axes.T) * _metres(trimesh, mesh.units, file), faces
+
+
+def _geometry(file: Path) -> bytes:
+    """A COLLADA file without what has no part in its geometry.
+
+    trimesh leaves out, in silence, the triangles whose material refers to something that the file does not have, such
+    as an image. Without materials none are left out, and a broken reference of the geometry itself is an error.
+    """
+    try:
+        root = ElementTree.parse(file).getroot()
+    except (OSError, ElementTree.ParseError) as e:
+        raise FileError(f"{file} is no COLLADA file: {e}") from e
+    for element in root.iter():
+        element.attrib.pop("material", None)
+        element[:] = [c for c in element if _local(c) not in _LOOKS]
+    return ElementTree.tostring(root)
 
 
 def _check_size(file: Path) -> None:

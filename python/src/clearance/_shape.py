@@ -70,6 +70,8 @@ def checked(kind: str, name: str, value: Any, width: int, is_list: bool) -> Any:
         good, text = array.shape == want, f"{width} numbers" if width > 1 else "a number"
     if not good:
         raise ShapeError(f"{kind}: {name} has the shape {list(array.shape)}, want {text}")
+    if is_list and not len(array):
+        raise ShapeError(f"{kind}: {name} are none, want one or more")
     bad = ~np.isfinite(array)
     if bad.any():
         at = [int(i) for i in np.argwhere(bad)[0]]

@@ -200,7 +200,7 @@ def load(
     given = Source.of(source, "urdf", folder)
     robot = read(given, omit, notes)
     meshes = MeshFiles(given.folder, packages or {}, Library(), notes, concave, tolerance, margin, up_axis)
-    scene = scene_of(given, robot, meshes)
+    scene = scene_of(robot, meshes)
     skipped = set[frozenset[str]]()
     if srdf is not None:
         semantics = Source.of(srdf, "srdf", folder)
@@ -211,10 +211,10 @@ def load(
     return scene
 
 
-def scene_of(source: Source, robot: Robot, meshes: MeshFiles) -> UrdfScene:
+def scene_of(robot: Robot, meshes: MeshFiles) -> UrdfScene:
     """The scene of a robot, without pairs."""
     names = [link.name for link in robot.links]
-    scene = UrdfScene(meshes.library, link_names=names, tree=Tree.of(source.name, names, robot.joints))
+    scene = UrdfScene(meshes.library, link_names=names, tree=Tree.of(robot.links, robot.joints))
     for index, link in enumerate(robot.links):
         parts: list[Part] = []
         for collision in link.collisions:
