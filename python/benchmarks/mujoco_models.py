@@ -4,8 +4,9 @@
 
 A folder is one of packages (site-packages, say): every file below it with the root <mujoco> that MuJoCo compiles is
 taken. Poses are those of geoms at random configurations, pairs those for which mj_collision has a contact once all
-geoms are spheres larger than the model. Rows are distances of separated pairs beside mj_geomDistance; one that differs
-by more than --tolerance is asked again with a smaller tolerance of MuJoCo's, and by its other algorithm.
+geoms are spheres larger than the model. Rows are signed distances beside mj_geomDistance, and contacts beside those of
+mj_collision. A distance that differs by more than --tolerance is asked again with a smaller tolerance of MuJoCo's, and
+by its other algorithm; then the reference solver decides, see arbiter.py.
 docs/results/models.md has the figures.
 """
 
@@ -18,6 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import arbiter
 import mujoco
 import numpy as np
 
@@ -98,33 +100,65 @@ def pairs_differ(path: Path, scene: MujocoScene, omitted: list[str]) -> set[tupl
 
 
 class Rows:
-    """Distances beside mj_geomDistance."""
+    """Signed distances beside mj_geomDistance, and contacts of pairs of bodies beside those of mj_collision."""
 
     def __init__(self, engine: cl.Engine, count: int, tolerance: float) -> None:
         self.engine, self.count, self.tolerance = engine, count, tolerance
-        self.compared, self.same, self.largest = 0, 0, 0.0
+        self.compared, self.deep, self.same, self.largest = 0, 0, 0, 0.0
+        self.flags, self.alike, self.near = 0, 0, 0
         self.outcomes: Counter[str] = Counter()
 
     def compare(self, scene: MujocoScene, qpos: np.ndarray, rng: np.random.Generator) -> None:
+        """Compare rows of a model at configurations: one half at random, the other the deepest and nearest."""
         model, data = scene.model, mujoco.MjData(scene.model)
         if not scene.pairs:
             return
         roll = self.engine.rollout(scene, worlds=1, precision="double", culling=False)
+        most = max(1, self.count // len(qpos))
+        pairs = np.array(scene.pairs)
         for q in qpos:
             data.qpos[:] = q
             mujoco.mj_kinematics(model, data)
-            r = roll(scene.poses(qpos=q[None]), quat="wxyz")
-            apart = np.flatnonzero(np.asarray(r.ok[0]) & ~np.asarray(r.hit[0]) & np.isfinite(r.distance[0]))
-            for p in rng.permutation(apart)[: max(1, self.count // len(qpos))]:
+            mujoco.mj_comPos(model, data)
+            mujoco.mj_collision(model, data)
+            poses = scene.poses(qpos=q[None])
+            r = roll(poses, quat="wxyz")
+            valid = np.flatnonzero(np.asarray(r.ok[0]) & np.isfinite(r.distance[0]) & (np.asarray(r.part_a[0]) >= 0))
+            nearest = valid[np.argsort(np.asarray(r.distance[0])[valid])][: most // 2]
+            chosen = np.unique(np.concatenate([nearest, rng.permutation(valid)[: most - most // 2]]))
+            ends = pairs[chosen].T
+            every = np.broadcast_to(poses, (len(chosen), *poses.shape[1:]))
+            found = zip(ends, (np.asarray(r.part_a[0])[chosen], np.asarray(r.part_b[0])[chosen]), strict=True)
+            (shape_a, at_a), (shape_b, at_b) = (arbiter.placed(scene, every, body, part) for body, part in found)
+            touching = self._touching(scene, data)
+            for k, p in enumerate(chosen):
                 sides = zip(scene.pairs[p], (r.part_a[0, p], r.part_b[0, p]), strict=True)
                 a, b = (scene.geom_ids[i][k] for i, k in sides)
-                self.row(model, data, a, b, float(r.distance[0, p]), float(r.lower[0, p]), float(r.upper[0, p]))
+                shapes, at = (int(shape_a[k]), int(shape_b[k])), (at_a[k], at_b[k])
+                self._row(scene, data, (a, b), shapes, at, float(r.distance[0, p]))
+                self._flag(scene, (a, b), shapes, at, float(r.distance[0, p]), bool(r.hit[0, p]), p in touching)
 
-    def row(self, model: Any, data: Any, a: int, b: int, ours: float, low: float, high: float) -> None:
+    def _touching(self, scene: MujocoScene, data: Any) -> set[int]:
+        """The pairs of the scene with a contact of mj_collision that is no mere margin."""
+        body = {g: i for i, geoms in enumerate(scene.geom_ids) for g in geoms}
+        number = {p: k for k, p in enumerate(scene.pairs)}
+        contacts = zip(data.contact.geom.tolist(), data.contact.dist.tolist(), strict=True)
+        ends = [(body.get(g, -1), body.get(h, -1)) for (g, h), dist in contacts if dist <= 0]
+        return {number[i, j] for a, b in ends for i, j in ((a, b), (b, a)) if (i, j) in number}
+
+    def _kinds(self, model: Any, geoms: tuple[int, int]) -> str:
+        return "-".join(sorted(mujoco.mjtGeom(int(model.geom_type[g])).name[7:].lower() for g in geoms))
+
+    def _row(
+        self, scene: MujocoScene, data: Any, geoms: tuple[int, int], shapes: tuple[int, int], at: Any, ours: float
+    ) -> None:
         self.compared += 1
+        self.deep += ours < 0
+        model = scene.model
         # Lengths of a model count from a metre on: geoms at 100 m have rounding errors of float32 vertices.
-        allowed = self.tolerance * max(1.0, ours)
-        theirs = mujoco.mj_geomDistance(model, data, a, b, 2 * ours + 1, None)
+        allowed = self.tolerance * max(1.0, abs(ours))
+        most = 2 * abs(ours) + 1
+        theirs = mujoco.mj_geomDistance(model, data, *geoms, most, None)
         if abs(theirs - ours) <= allowed:
             self.same += 1
             self.largest = max(self.largest, abs(theirs - ours))
@@ -134,15 +168,34 @@ class Rows:
         for flags in (0, int(mujoco.mjtDisableBit.mjDSBL_NATIVECCD)):
             model.opt.ccd_tolerance, model.opt.ccd_iterations = 1e-10, 1000
             model.opt.disableflags = kept[2] ^ flags
-            again.append(mujoco.mj_geomDistance(model, data, a, b, 2 * ours + 1, None))
+            again.append(mujoco.mj_geomDistance(model, data, *geoms, most, None))
         model.opt.ccd_tolerance, model.opt.ccd_iterations, model.opt.disableflags = kept
-        kinds = "-".join(sorted(mujoco.mjtGeom(int(model.geom_type[g])).name[7:].lower() for g in (a, b)))
+        kinds = self._kinds(model, geoms)
         if any(abs(t - ours) <= allowed for t in again):
-            self.outcomes[f"MuJoCo agrees by a smaller tolerance or its other algorithm: {kinds}"] += 1
-        elif theirs > high:
-            self.outcomes[f"MuJoCo is above the proved upper bound: {kinds}"] += 1
+            what = "depths" if ours < 0 else "distances"
+            self.outcomes[f"MuJoCo agrees by a smaller tolerance or its other algorithm, {what}: {kinds}"] += 1
+            return
+        low, high = arbiter.bounds(scene.library, shapes, at)
+        self.outcomes[f"{arbiter.about_distance(low, high, ours, theirs, 'MuJoCo')}: {kinds}"] += 1
+
+    def _flag(
+        self,
+        scene: MujocoScene,
+        geoms: tuple[int, int],
+        shapes: tuple[int, int],
+        at: Any,
+        ours: float,
+        hit: bool,
+        touching: bool,
+    ) -> None:
+        self.flags += 1
+        if hit == touching:
+            self.alike += 1
+        elif abs(ours) <= self.tolerance * max(1.0, abs(ours)):
+            self.near += 1
         else:
-            self.outcomes[f"MuJoCo is below the proved lower bound: {kinds}" if theirs < low else f"open: {kinds}"] += 1
+            low, high = arbiter.bounds(scene.library, shapes, at)
+            self.outcomes[f"{arbiter.about_contact(low, high, hit, 'MuJoCo')}: {self._kinds(scene.model, geoms)}"] += 1
 
 
 def main() -> None:
@@ -194,7 +247,9 @@ def main() -> None:
     print(f"- slowest load {slowest[0]:.2f} s ({slowest[1]})")
     print(f"- poses: positions to {worst:.1e} (relative above 1 m), axes to {tilted:.1e}")
     print(f"- pairs: {pairs:,}; {len(differing)} models differ {differing}; not compared {unchecked}")
-    print(f"- rows: {rows.compared:,} compared, {rows.same:,} within {options.tolerance:g} m ({rows.largest:.1e} m)")
+    near = f"{options.tolerance:g} m"
+    print(f"- rows: {rows.compared:,}, {rows.deep:,} penetrate; {rows.same:,} within {near} (to {rows.largest:.1e} m)")
+    print(f"- contacts: {rows.flags:,} pairs of bodies, {rows.alike:,} alike, {rows.near:,} within {near} of touching")
     for outcome, count in rows.outcomes.most_common():
         print(f"  - {count:,}: {outcome}")
 
