@@ -96,12 +96,12 @@ def _written(folder: Path) -> None:
             _collada(path, unit, axis)
             scaled = want * (unit or 1.0)
             _say(f"dae, {axis}, unit {unit}", bounds(path), scaled)
-            turned = _to_z_up(scaled, axis or "Y_UP")
-            ordered = np.stack([turned.min(axis=0), turned.max(axis=0)])
+            standing = _to_z_up(scaled, axis or "Y_UP")
+            ordered = np.stack([standing.min(axis=0), standing.max(axis=0)])
             _say(f'dae, {axis}, unit {unit}, up_axis="file"', bounds(path, "file"), ordered)
     _collada(folder / "placed.dae", 0.01, "Y_UP", "<translate>1 2 3</translate><rotate>0 0 1 90</rotate>")
-    turned = np.array([1.0, 2, 3]) + np.stack([-want[:, 1], want[:, 0], want[:, 2]], axis=1)
-    ordered = np.stack([turned.min(axis=0), turned.max(axis=0)])
+    standing = np.array([1.0, 2, 3]) + np.stack([-want[:, 1], want[:, 0], want[:, 2]], axis=1)
+    ordered = np.stack([standing.min(axis=0), standing.max(axis=0)])
     _say("dae, Y_UP, unit 0.01, translated and rotated", bounds(folder / "placed.dae"), 0.01 * ordered)
 
 

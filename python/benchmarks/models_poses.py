@@ -136,9 +136,9 @@ def compare(paths: list[Path], by: str, count: int) -> None:
                 position, rotation = theirs[name]
                 off = float(np.abs(ours[k, :3] - position).max()) / size
                 axes = np.stack([rotated(ours[k, 3:], e) for e in np.eye(3)], axis=-1)
-                turned = float(np.abs(axes - rotation).max())
-                worst, tilted = max(worst, (off, f"{path.name} {name}")), max(tilted, (turned, f"{path.name} {name}"))
-                largest = max(largest, (max(off, turned), name))
+                tilt = float(np.abs(axes - rotation).max())
+                worst, tilted = max(worst, (off, f"{path.name} {name}")), max(tilted, (tilt, f"{path.name} {name}"))
+                largest = max(largest, (max(off, tilt), name))
         if largest[0] > ALLOWED:
             beyond += 1
             print(f"  {path}: {largest[1]} differs by {largest[0]:.1e}", flush=True)
