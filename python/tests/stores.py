@@ -19,6 +19,13 @@ class Tagged(DirFileSystem):  # type: ignore[misc]
         return {**about, "ETag": f"tag-{about.pop('mtime')}-{about['size']}"}
 
 
+class Untagged(DirFileSystem):  # type: ignore[misc]
+    """A file system of fsspec whose files have times of change that can be set, and no ETags."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path=path, fs=LocalFileSystem())
+
+
 class Failing(Tagged):
     """Uploads of parts, but for the first, end after a few kilobytes."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 from clearance import ray as cr  # noqa: E402
 from clearance.__main__ import main  # noqa: E402
+from clearance._ray_shards import manifest_of  # noqa: E402
 from clearance._ray_store import sha256  # noqa: E402
 
 
@@ -73,7 +75,7 @@ def test_poisoned_answers(cluster: None, pair_files: Path, tmp_path: Path) -> No
     pq.write_table(table.set_column(at, table.field(at), pa.array(values)), part)
     rows = listed.to_pylist()
     rows[1]["sha256"] = sha256(str(part))  # as if it had been written so
-    pq.write_table(pa.Table.from_pylist(rows, listed.schema), manifest)
+    manifest.write_bytes(manifest_of(json.loads(listed.schema.metadata[b"options"]), rows))
     report = on_cluster(pair_files, tmp_path, "a.parquet", rows_per_shard=2000, verify=30)
     refuted = [s["refuted"] for s in report.shards]
     assert refuted[1] > 0 and refuted[0] == refuted[2] == 0 and all(s["audited"] == 30 for s in report.shards)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 from clearance import ray as cr  # noqa: E402
 from clearance.__main__ import main  # noqa: E402
 from clearance._ray_kinds import Size, size_of  # noqa: E402
-from clearance._ray_shards import Shard  # noqa: E402
+from clearance._ray_shards import Shard, manifest_of  # noqa: E402
 from clearance._ray_store import place, sha256  # noqa: E402
 
 
@@ -150,7 +151,7 @@ def poison(folder: Path, index: int) -> None:
     listed = pq.read_table(manifest)
     rows = listed.to_pylist()
     rows[index]["sha256"] = sha256(str(part))
-    pq.write_table(pa.Table.from_pylist(rows, listed.schema), manifest)
+    manifest.write_bytes(manifest_of(json.loads(listed.schema.metadata[b"options"]), rows))
 
 
 @pytest.mark.parametrize(("kind", "options", "shards"), CASES)

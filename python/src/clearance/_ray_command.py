@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+import traceback
 from typing import get_args
 
 from . import ray as on_ray
 from ._errors import ClearanceError
 from ._ray_kinds import Kind
 from ._ray_shards import range_of
+from ._ray_store import printable
 
 
 def command(words: list[str]) -> int:
-    """0: every row has an answer, and no audit refuted one; 1: some have none, or are refuted; 2: bad input."""
+    """0: every row has an answer, and no audit refuted one; 1: some have none, or are refuted; 2: bad input; 3: an
+    error of Ray, or a fault of this program."""
     parser = argparse.ArgumentParser(prog="clearance ray-score", description="Answer files on a cluster.")
     parser.add_argument("inputs", nargs="+", help="files (.parquet, .npz), patterns, or URIs")
     parser.add_argument("--kind", choices=get_args(Kind), default="pairs", help="what the files hold")
@@ -61,9 +64,12 @@ def command(words: list[str]) -> int:
             verify=a.verify,
             resume=not a.no_resume,
         )
-    except ClearanceError as e:
-        print(f"clearance: {e}", file=sys.stderr)
+    except (ClearanceError, OSError) as e:
+        print(printable(f"clearance: {e}"), file=sys.stderr)
         return 2
+    except Exception:
+        traceback.print_exc()  # the interpreter would end with 1
+        return 3
     counts = ", ".join(f"{n:,} {name}" for name, n in report.counts.items())
     audited, refuted = (sum(s[k] for s in report.shards) for k in ("audited", "refuted"))
     print(f"{report.rows:,} rows in {len(report.shards):,} shards: {counts}; {audited:,} audited, {refuted:,} refuted")

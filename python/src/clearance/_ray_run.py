@@ -11,6 +11,7 @@ from ._errors import FileError
 from ._ray_actors import _ray
 from ._ray_kinds import results_of
 from ._ray_shards import Manifest, Shard
+from ._ray_store import printable
 from ._ray_tasks import Asked, answer, audit
 from ._result import STATUSES
 
@@ -89,7 +90,7 @@ class Run:
         try:
             found = ray.get(ref)
         except ray.exceptions.RayError as e:  # a worker that died more often than Ray tries again
-            died = f"{type(e).__name__}: {e}"
+            died = printable(f"{type(e).__name__}: {e}")
         if audited:
             row["audited"], row["refuted"], row["error"] = (0, 0, f"audit: {died}") if died else found
             self._metrics.audited(row)

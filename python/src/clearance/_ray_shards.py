@@ -17,8 +17,8 @@ from typing import Any, Final
 import clearance as cl
 
 from ._errors import FileError, OptionError
-from ._ray_kinds import EMPTY, Kind, Size, head_of, size_of
-from ._ray_store import Local, Remote, last_part, place
+from ._ray_kinds import EMPTY, Kind, Size, head_of, results_of, size_of
+from ._ray_store import Local, Remote, last_part, place, printable
 from ._result import STATUSES
 
 # Files that are looked at at a time, each by some requests to a store.
@@ -42,11 +42,12 @@ class Shard:
     out: str
     kind: Kind = "pairs"
     size: Size = EMPTY
+    version: str = ""  # of the input, before its identity was taken
 
     def row(self) -> dict[str, Any]:
         """The row of the manifest of a shard without an answer."""
         return {
-            "shard": self.index, "input": self.path, "lo": self.lo, "hi": self.hi, "identity": self.identity,
+            "shard": self.index, "input": printable(self.path), "lo": self.lo, "hi": self.hi, "identity": self.identity,
             "out": last_part(self.out), "rows": (self.hi - self.lo) * self.size.rows,
             **dict.fromkeys((*STATUSES, *_NUMBERS), 0),
             "first_invalid_row": -1, "worst_gap": 0.0, "worst_row": -1, "seconds": 0.0, **dict.fromkeys(_TEXTS, ""),
@@ -70,7 +71,7 @@ class Shard:
     @property
     def title(self) -> str:
         """Its name in Ray's dashboard."""
-        return f"{last_part(self.path)}[{self.lo}:{self.hi}]"
+        return printable(f"{last_part(self.path)}[{self.lo}:{self.hi}]")
 
 
 def range_of(kind: str, lo: int, hi: int) -> str:
@@ -106,25 +107,22 @@ def plan(
                 f"outputs: {folder.name} is the folder of the input {f.name}; give the results another one"
             )
 
-    def about(f: Local | Remote) -> tuple[str, Size, list[int]]:
-        """Its identity, its size and its row groups."""
+    def about(f: Local | Remote) -> tuple[str, str, Size, list[int]]:
+        """Its version and its identity, its size and its row groups."""
+        version, who = f.version(), f.identity()
         try:
-            who = f.identity()
-        except OSError as e:
-            raise FileError(f"{f.name}: {e.strerror or e}") from e
-        try:
-            return who, size_of(f, kind, options or {}), f.groups()
+            return version, who, size_of(f, kind, options or {}), f.groups()
         except FileError:
-            return who, EMPTY, []  # the task of the shard lists the error, and the other files go on
+            return version, who, EMPTY, []  # the task of the shard lists the error, and the other files go on
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         known = list(pool.map(about, files))
     shards: list[Shard] = []
-    for f, (who, size, groups) in zip(files, known, strict=True):
+    for f, (version, who, size, groups) in zip(files, known, strict=True):
         starts = sorted({n // size.lines for n in itertools.accumulate(groups)} - {0, size.count})
         for lo, hi in itertools.pairwise(cuts(size.count, max(most // size.pairs, 1), starts)):
             out = folder / f"part-{len(shards):06d}{PurePath(f.path).suffix}"
-            shards.append(Shard(len(shards), f.name, lo, hi, who, out.name, kind, size))
+            shards.append(Shard(len(shards), f.name, lo, hi, who, out.name, kind, size, version))
     return shards
 
 
@@ -154,11 +152,73 @@ def digest_of(shapes: cl.Library | cl.Scene) -> str:
     return hashlib.sha256(pickle.dumps(shapes, protocol=4)).hexdigest()[:16]
 
 
+def _schema(options: dict[str, Any], rows: list[dict[str, Any]]) -> Any:
+    """The columns of a manifest, and its metadata: the options, and the SHA-256 of these and of the rows."""
+    import pyarrow as pa
+
+    types = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+    columns = Shard(0, "", 0, 0, "", "").row().items()
+    text = json.dumps([options, rows], sort_keys=True).encode()
+    about = {b"options": json.dumps(options).encode(), b"sha256": hashlib.sha256(text).hexdigest().encode()}
+    return pa.schema([pa.field(name, types[type(value)]) for name, value in columns], about)
+
+
+def manifest_of(options: dict[str, Any], rows: list[dict[str, Any]]) -> bytes:
+    """The file of a manifest."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    out = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows, _schema(options, rows)), out)
+    return out.getvalue()
+
+
+def _read_manifest(data: bytes) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The options and the rows of a manifest. A file that is none, or was altered, is a ValueError."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(io.BytesIO(data))
+    except (OSError, KeyError, ValueError, pa.ArrowException) as e:
+        raise ValueError(str(e)) from e
+    about = table.schema.metadata or {}
+    options = json.loads(about.get(b"options", b"null"))
+    if not isinstance(options, dict):
+        raise ValueError("it has no options")
+    rows = table.to_pylist()
+    want = _schema(options, rows)
+    for field in want:
+        if field.name not in table.column_names or table.schema.field(field.name).type != field.type:
+            raise ValueError(f"column {field.name}: there is none of type {field.type}")
+        if table[field.name].null_count:
+            raise ValueError(f"column {field.name} has nulls")
+    if about.get(b"sha256") != want.metadata[b"sha256"]:
+        raise ValueError("it was altered after it was written")
+    return options, rows
+
+
+def _fault(row: dict[str, Any], s: Shard, options: dict[str, Any]) -> str:
+    """What contradicts the shard, or another number, in a row of a manifest with a result; "" if nothing does."""
+    answers = (s.hi - s.lo) * results_of(s.size, options)
+    below = [k for k in (*STATUSES, *_NUMBERS, "rows") if row[k] < 0]
+    if below:
+        return f"{below[0]} {row[below[0]]}"
+    if (total := sum(row[k] for k in STATUSES)) != row["rows"] or (s.size.rows and row["rows"] != s.row()["rows"]):
+        return f"{row['rows']} rows, with {total} statuses, of {s.range}"
+    if row["audited"] > answers or row["refuted"] > row["audited"]:
+        return f"{row['audited']} answers audited and {row['refuted']} refuted, of {answers}"
+    if row["out"] != last_part(s.out) or row["shard"] != s.index:
+        return f"shard {row['shard']} in {row['out']}, which is {s.index} in {last_part(s.out)}"
+    return ""
+
+
 class Manifest:
     """The table of a folder of results, with a row per shard; its metadata are the options of the answers."""
 
     def __init__(self, folder: Local | Remote, shards: list[Shard], options: dict[str, Any]) -> None:
-        self.at, self.shards, self.options = folder / MANIFEST, shards, options
+        self.folder, self.at = folder, folder / MANIFEST
+        self.shards, self.options = shards, options
         self.rows = [s.row() for s in shards]
         self.done: set[int] = set()  # shards that an earlier call has answered
 
@@ -166,26 +226,30 @@ class Manifest:
         """Raise FileError if there is one."""
         if self.at.exists():
             raise FileError(f"{self.at.name} exists: resume=True goes on with it; or give the results another folder")
+        self._check_names(set())
 
     def resume(self, filesystem: Any) -> None:
         """Take over the rows of shards whose results are there and are theirs."""
-        import pyarrow.parquet as pq
-
         if not self.at.exists():
+            self._check_names(set())
             return
+        data = self.at.get()
         try:
-            table = pq.read_table(io.BytesIO(self.at.get()))
-            before = json.loads((table.schema.metadata or {})[b"options"])
-        except (OSError, KeyError, ValueError) as e:
-            raise FileError(f"{self.at.name}: no manifest of results: {e}") from e
-        self._compare(before, len(table))
-        for row, s in zip(table.to_pylist(), self.shards, strict=True):
-            was, now = (row["input"], row["lo"], row["hi"], row["identity"]), (s.path, s.lo, s.hi, s.identity)
+            before, rows = _read_manifest(data)
+        except ValueError as e:
+            raise FileError(
+                f"{self.at.name}: no manifest of results: {e}; give the results another folder, or remove this one"
+            ) from e
+        self._compare(before, len(rows))
+        for row, s in zip(rows, self.shards, strict=True):
+            was, now = (row["input"], row["lo"], row["hi"], row["identity"]), (s.row()["input"], s.lo, s.hi, s.identity)
             if was != now:
                 raise OptionError(f"{self.at.name}: the input {s.path} has changed since its {s.range} were answered")
             out = place(s.out, filesystem)
             if not row["sha256"] or row["error"] or not out.exists():
                 continue
+            if fault := _fault(row, s, self.options):
+                raise FileError(f"{self.at.name}, {s.range} of {s.path}: the numbers do not add up: {fault}")
             if not out.holds(row):
                 raise FileError(
                     f"{out.name}: it is not the file that the manifest lists for {s.range} of "
@@ -193,6 +257,17 @@ class Manifest:
                 )
             self.rows[s.index] = row
             self.done.add(s.index)
+        self._check_names({last_part(s.out) for s in self.shards})
+
+    def _check_names(self, ours: set[str]) -> None:
+        """Raise FileError if the folder has a file that would be read as one of the results and is none. Names that
+        begin with . or _ are not read."""
+        for name in self.folder.names():
+            if name not in ours and name[0] not in "._":
+                raise FileError(
+                    f"{self.folder.name} has {name}, which is no result of these inputs: give the results another "
+                    "folder, or remove it"
+                )
 
     def _compare(self, before: dict[str, Any], shards: int) -> None:
         """Raise OptionError for other options, or other numbers of shards, than those of the manifest."""
@@ -208,18 +283,4 @@ class Manifest:
             )
 
     def write(self) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        types = {str: pa.string(), int: pa.int64(), float: pa.float64()}
-        columns = Shard(0, "", 0, 0, "", "").row().items()
-        schema = pa.schema(
-            [pa.field(name, types[type(value)]) for name, value in columns],
-            {b"options": json.dumps(self.options).encode()},
-        )
-        out = io.BytesIO()
-        pq.write_table(pa.Table.from_pylist(self.rows, schema), out)
-        try:
-            self.at.put(out.getvalue())
-        except OSError as e:
-            raise FileError(f"{self.at.name}: {e.strerror or e}") from e
+        self.at.put(manifest_of(self.options, self.rows))

@@ -8,6 +8,7 @@ name and then moved to it, so that it is there complete or not at all.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import fnmatch
 import glob
@@ -17,6 +18,7 @@ import os
 import re
 import secrets
 import socket
+import stat
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -30,9 +32,9 @@ from ._errors import FileError
 # Names that begin with _ are no parts of a table.
 LOCK: Final = "_driver.lock"
 _UPLOAD: Final = "_uploading-"
-# Bytes at each end of a file that its identity covers, besides its size and its time of change.
-_ENDS: Final = 1 << 20
 _BLOCK: Final = 1 << 24
+# Stores that set the time of change of an object themselves, by their names in pyarrow.
+_STORES: Final = ("s3", "gcs", "abfs")
 
 
 def place(name: str | os.PathLike[str], filesystem: Any = None) -> Local | Remote:
@@ -76,11 +78,9 @@ def _of_pyarrow(filesystem: Any) -> Any:
     return fs.PyFileSystem(fs.FSSpecHandler(filesystem))
 
 
-def _ends(f: Any, size: int) -> str:
-    digest = hashlib.sha256(f.read(_ENDS))
-    f.seek(max(size - _ENDS, 0))
-    digest.update(f.read(_ENDS))
-    return digest.hexdigest()[:16]
+def printable(text: str) -> str:
+    """A text that every encoding takes: names of files that are not UTF-8 have escapes for their bytes."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def sha256(path: str) -> str:
@@ -110,29 +110,48 @@ class Local:
         return os.path.realpath(self.path)
 
     def make(self) -> None:
-        Path(self.path).mkdir(parents=True, exist_ok=True)
+        with self._errors():
+            Path(self.path).mkdir(parents=True, exist_ok=True)
 
     def find(self) -> list[Local]:
         """The files of a pattern, itself if it is none."""
-        if not glob.has_magic(self.path):
+        if not glob.has_magic(self.path) or self.exists():  # a name that is there is no pattern
             return [self]
         return [Local(p) for p in sorted(glob.glob(self.path), key=file_order)]  # noqa: PTH207
 
     def exists(self) -> bool:
         return os.path.exists(self.path)
 
+    def names(self) -> list[str]:
+        """What is in the folder."""
+        with self._errors():
+            return sorted(p.name for p in Path(self.path).iterdir())
+
+    def version(self) -> str:
+        """A text that differs after a change of the file, as far as the file system tells: its size and its times. The
+        time of change can be set, that of its entry cannot, but changes with names and modes, too."""
+        with self._errors():
+            about = Path(self.path).stat()
+        return f"{about.st_size}:{about.st_mtime_ns}:{about.st_ctime_ns}"
+
     def identity(self) -> str:
-        """A text that differs after a change of the file: its size, its time of change, and a digest of its ends."""
-        about = Path(self.path).stat()
-        with open(self.path, "rb") as f:
-            return f"{about.st_size}:{about.st_mtime_ns}:{_ends(f, about.st_size)}"
+        """A text that differs after a change of the file: its size, its time of change, and its SHA-256."""
+        before = self.version()
+        with self._errors():
+            digest = sha256(self.path)
+        if self.version() != before:
+            raise FileError(f"{self.name} has changed while it was read")
+        return f"{before.rpartition(':')[0]}:{digest}"
 
     def rows(self) -> int:
         return cl.pair_rows(self.path)
 
     def groups(self) -> list[int]:
         """The rows of each row group, if it is a Parquet file."""
-        return _groups(self.path) if self.path.endswith(".parquet") else []
+        if not self.path.endswith(".parquet"):
+            return []
+        with self._errors(), open(self.path, "rb") as f:  # of which pyarrow takes no name that is not UTF-8
+            return _groups(f)
 
     def stamp(self) -> str:
         """The identity of a result for the manifest: empty, since its digest is compared."""
@@ -140,7 +159,8 @@ class Local:
 
     def holds(self, row: dict[str, Any]) -> bool:
         """Whether the file is the result that a row of the manifest lists."""
-        return bool(sha256(self.path) == row["sha256"])
+        with self._errors():
+            return bool(sha256(self.path) == row["sha256"])
 
     @contextlib.contextmanager
     def reading(self, lo: int, hi: int, head: int = 0) -> Iterator[str]:
@@ -157,31 +177,70 @@ class Local:
             raise
 
     def get(self) -> bytes:
-        return Path(self.path).read_bytes()
+        with self._errors():
+            return Path(self.path).read_bytes()
 
     def put(self, data: bytes) -> None:
         """Write a small file beside its name, and rename it."""
-        beside = Path(f"{self.path}.{os.getpid()}")
+        path = PurePosixPath(self.path)
+        beside = path.with_name(f"{_UPLOAD}{path.name}-{secrets.token_hex(4)}")
         try:
-            beside.write_bytes(data)
-            beside.replace(self.path)
+            with self._errors():
+                with open(beside, "xb") as f:
+                    f.write(data)
+                    f.flush()
+                    os.fsync(f.fileno())
+                Path(beside).replace(self.path)
         except BaseException:
-            beside.unlink(missing_ok=True)
+            Path(beside).unlink(missing_ok=True)
             raise
 
     @contextlib.contextmanager
     def only_driver(self) -> Iterator[None]:
         """Hold the lock of a folder of results, which the kernel releases with the process."""
-        with open(os.path.join(self.path, LOCK), "a+") as lock:  # noqa: PTH118
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as e:
-                lock.seek(0)
-                raise FileError(f"{self.name}: another driver writes here: {lock.read().strip() or 'unknown'}") from e
+        with self._lock() as lock:
+            for name in self.names():  # what drivers left that were killed
+                if name.startswith(_UPLOAD):
+                    Path(self.path, name).unlink(missing_ok=True)
             lock.truncate(0)
-            lock.write(_owner())
+            lock.write(_owner().encode())
             lock.flush()
             yield
+
+    def _lock(self) -> BinaryIO:
+        """The lock file of the folder, locked. A file that is none is kept as it is."""
+        path = os.path.join(self.path, LOCK)  # noqa: PTH118
+        try:
+            number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+        except OSError as e:
+            raise FileError(f"{path}: {'a link' if e.errno == errno.ELOOP else e.strerror}, but no lock") from e
+        lock, held = os.fdopen(number, "ab"), b""
+        try:
+            about = os.fstat(number)
+            held = os.pread(number, 200, 0) if stat.S_ISREG(about.st_mode) else b""
+            if not stat.S_ISREG(about.st_mode) or about.st_nlink != 1 or (held and not held.startswith(b"process ")):
+                raise FileError(f"{path}: a link, or no lock of a driver; remove it")
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as e:
+            lock.close()
+            if e.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                raise FileError(f"{path}: {e.strerror}") from e
+            who = held.decode(errors="replace").strip()
+            raise FileError(f"{self.name}: another driver writes here: {who or 'unknown'}") from e
+        except BaseException:
+            lock.close()
+            raise
+        return lock
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Errors of the system name the file. A name that no file can have is a ValueError."""
+        try:
+            yield
+        except cl.ClearanceError:
+            raise
+        except (OSError, ValueError) as e:
+            raise FileError(f"{self.name}: {getattr(e, 'strerror', None) or e}") from e
 
 
 class Remote:
@@ -212,7 +271,7 @@ class Remote:
             self.fs.create_dir(self.path, recursive=True)
 
     def find(self) -> list[Remote]:
-        if not glob.has_magic(self.path):
+        if not glob.has_magic(self.path) or self.exists():
             return [self]
         from pyarrow import fs
 
@@ -235,19 +294,35 @@ class Remote:
     def exists(self) -> bool:
         return bool(self._info().is_file)
 
-    def identity(self) -> str:
-        """Its size, its time of change and its ETag; of a filesystem that has neither, a digest of its ends."""
+    def names(self) -> list[str]:
+        from pyarrow import fs
+
+        with self._errors():
+            return sorted(info.base_name for info in self.fs.get_file_info(fs.FileSelector(self.path)))
+
+    def version(self) -> str:
+        """Its size, its time of change and its ETag."""
         info = self._info()
         if not info.is_file:
             raise FileError(f"{self.name}: no object has such a name")
         known = getattr(getattr(self.fs, "handler", None), "fs", None)  # one of fsspec
         with self._errors():
             about = known.info(self.path) if known is not None else {}
-            tag = about.get("ETag") or about.get("etag") or ""
-            if not tag and info.mtime_ns is None:
-                with self.fs.open_input_file(self.path) as f:
-                    tag = _ends(f, info.size)
-        return f"{info.size}:{info.mtime_ns}:{tag}"
+        return f"{info.size}:{info.mtime_ns}:{about.get('ETag') or about.get('etag') or ''}"
+
+    def identity(self) -> str:
+        """Its version, and its SHA-256 if it has no ETag and its time is not that of a store, which nobody can set."""
+        version = self.version()
+        below = self.fs
+        while (base := getattr(below, "base_fs", None)) is not None:
+            below = base
+        if not version.endswith(":") or below.type_name in _STORES:
+            return version
+        digest = hashlib.sha256()
+        with self._errors(), self.fs.open_input_file(self.path) as f:
+            while block := f.read(_BLOCK):
+                digest.update(block)
+        return version + digest.hexdigest()
 
     stamp = identity
 

@@ -18,7 +18,7 @@ from ._options import INT64
 from ._ray_actors import _engine, _ray
 from ._ray_kinds import answer_file, audit_part, results_of
 from ._ray_shards import Shard
-from ._ray_store import place, sha256
+from ._ray_store import place, printable, sha256
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,17 @@ def begin_peak() -> None:
 
 def peak() -> int:
     """The peak of the resident memory of this process, in bytes."""
-    with contextlib.suppress(OSError), open("/proc/self/status") as f:
+    # The name of the process, which Ray makes that of the task, may be cut inside a character.
+    with contextlib.suppress(OSError), open("/proc/self/status", "rb") as f:
         for line in f:
-            if line.startswith("VmHWM:"):
+            if line.startswith(b"VmHWM:"):
                 return int(line.split()[1]) << 10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << (0 if sys.platform == "darwin" else 10)
+
+
+def _changed(source: Any, s: Shard) -> bool:
+    """Whether an input is another one than that of the plan."""
+    return bool(source.version() != s.version and source.identity() != s.identity)
 
 
 def answer(asked: Asked, s: Shard) -> dict[str, Any]:
@@ -67,13 +73,13 @@ def answer(asked: Asked, s: Shard) -> dict[str, Any]:
     begin_peak()
     try:
         source, out = place(s.path, asked.filesystem), place(s.out, asked.filesystem)
-        if source.identity() != s.identity:
+        if _changed(source, s):
             raise FileError(f"{s.path} has changed since the call began")
         engine, lib = _engine(asked.backend, asked.options.get("precision", "single"), asked.workers), _library(asked)
         with out.writing() as results:
             with source.reading(*s.lines) as given:
                 done = answer_file(s.kind, given, results, lib, (s.lo, s.hi), engine, asked.options)
-            if source.identity() != s.identity:
+            if _changed(source, s):
                 raise FileError(f"{s.path} has changed while its {s.range} were answered")
             row["sha256"] = sha256(results)
         r = done.report
@@ -81,9 +87,9 @@ def answer(asked: Asked, s: Shard) -> dict[str, Any]:
         row |= {"rows": r.rows, "backend": r.backend, "stamp": out.stamp()}
         if r.error is not None:
             column, at, reason = r.error
-            row |= {"first_invalid_row": at, "first_invalid": f"{column}[{at}]: {reason}"}
+            row |= {"first_invalid_row": at, "first_invalid": printable(f"{column}[{at}]: {reason}")}
     except (ClearanceError, OSError) as e:
-        row |= {**s.row(), "host": row["host"], "error": f"{type(e).__name__}: {e}"}
+        row |= {**s.row(), "host": row["host"], "error": printable(f"{type(e).__name__}: {e}")}
     row["seconds"], row["peak_memory"] = time.monotonic() - start, peak()
     return row
 
@@ -110,4 +116,4 @@ def audit(asked: Asked, s: Shard, rows: int) -> tuple[int, int, str]:
             found = cl.audit_file(source, results, library=shapes, rows=(lo, hi), start=at, engine=engine, **asks)
             return *found, ""
     except (ClearanceError, OSError) as e:
-        return 0, 0, f"audit: {type(e).__name__}: {e}"
+        return 0, 0, printable(f"audit: {type(e).__name__}: {e}")
