@@ -68,6 +68,41 @@ func listParts(dir string) ([]string, error) {
 	return paths, nil
 }
 
+// CheckBeside reports an output that would lie in the folder of an input, which no reader would take with it. Names that
+// begin with a dot or an underscore are not read.
+func CheckBeside(in, out string) error {
+	if !isDir(in) {
+		return nil
+	}
+	folder, path := realPath(in), realPath(out)
+	below, err := filepath.Rel(folder, path)
+	if err != nil || below == "." || below == ".." || strings.HasPrefix(below, ".."+string(filepath.Separator)) ||
+		strings.ContainsAny(below[:1], "._") {
+		return nil
+	}
+	return fmt.Errorf("%s lies in the folder %s, which could not be read with it; give the output another "+
+		"place", out, in)
+}
+
+// realPath is an absolute path without links, whose last names need not exist.
+func realPath(path string) string {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	rest := ""
+	for at := path; ; {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest)
+		}
+		up := filepath.Dir(at)
+		if up == at {
+			return path
+		}
+		at, rest = up, filepath.Join(filepath.Base(at), rest)
+	}
+}
+
 // compareNames orders names by their characters, but runs of digits by their numbers.
 func compareNames(a, b string) int {
 	digits := func(s string) int {

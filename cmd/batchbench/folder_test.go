@@ -152,3 +152,49 @@ func TestDamagedMiddle(t *testing.T) {
 		}
 	}
 }
+
+// TestOutputsInInputs: an output in the folder of an input would leave it unreadable. It is refused, whatever links lead
+// there, and nothing is written.
+func TestOutputsInInputs(t *testing.T) {
+	f := newFiles(t, ".parquet")
+	f.ballAndBox(t, 10, nil)
+	f.score().want(t, exitGood)
+	shapes, _ := ballBodies(t, t.TempDir())
+	folder, link := filepath.Join(f.dir, "pairs"), filepath.Join(f.dir, "link")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(f.pairs, filepath.Join(folder, "0.parquet")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(folder, link); err != nil {
+		t.Skipf("no links here: %v", err)
+	}
+	score := []string{"score", "--shapes", f.shapes, "--pairs", folder}
+	verify := append([]string{"verify"}, append(score[1:len(score):len(score)], "--results", f.results)...)
+	derive := append([]string{"derive"}, append(score[1:len(score):len(score)], "--results", f.results)...)
+	fresh := filepath.Join(f.dir, "new.npz")
+	for _, args := range [][]string{
+		append(score, "--out", folder+"/out/"), append(score, "--out", link+"/out.parquet"),
+		append(score, "--out", folder+"/1.parquet"), append(score, "--out", fresh, "--json", folder+"/report.json"),
+		append(derive, "--out", folder+"/out/"), append(derive, "--out", folder+"/out.npz"),
+		append(verify, "--json", folder+"/report.json"),
+		{"verify", "--shapes", f.shapes, "--pairs", f.pairs, "--results", folder, "--json", folder + "/report.json"},
+		{"rollout", "--shapes", shapes, "--worlds", folder, "--out", folder + "/out/"},
+		{"sweep", "--shapes", shapes, "--worlds", folder, "--out", link + "/out/"},
+		{"step", "--shapes", shapes, "--worlds", folder, "--out", folder + "/out.npz"},
+		{"step", "--scene", "ground", "--velocities", folder, "--out", fresh, "--contacts", folder + "/out.npz"},
+		{"contact", "--problems", folder, "--out", folder + "/out.npz"},
+	} {
+		command(args...).want(t, exitBadInput).says(t, "lies in the folder")
+		if list := names(t, folder); !slices.Equal(list, []string{"0.parquet"}) {
+			t.Fatalf("%v left %v", args, list)
+		}
+	}
+	// Names that begin with an underscore are not read; an empty folder of results gets no report.
+	command(append(score, "--out", folder+"/_out/")...).want(t, exitGood)
+	command(append(score, "--out", fresh)...).want(t, exitGood)
+	empty := t.TempDir()
+	command(append(score, "--out", empty, "--json", filepath.Join(empty, "report.json"))...).want(t,
+		exitBadInput).says(t, "lies in the folder")
+}

@@ -61,7 +61,7 @@ type namedFile struct{ flag, path string }
 func (f namedFile) isResults() bool { return f.flag == "out" }
 
 // checkOutputs reports an output that cannot be written, or that is one file with an input or
-// with another output: the same path, or a link to the same file.
+// with another output, the same path or a link to the same file; and one in the folder of an input.
 func checkOutputs(inputs, outputs []namedFile) error {
 	for i, out := range outputs {
 		if out.path == "" || out.path == "-" {
@@ -70,6 +70,12 @@ func checkOutputs(inputs, outputs []namedFile) error {
 		for _, other := range append(inputs[:len(inputs):len(inputs)], outputs[:i]...) {
 			if other.path != "" && other.path != "-" && sameFile(out.path, other.path) {
 				return fmt.Errorf("--%s and --%s are one file, %s", other.flag, out.flag, out.path)
+			}
+			if other.flag == "mesh" || other.path == "" { // of a folder of meshes other files are not read
+				continue
+			}
+			if err := dataset.CheckBeside(other.path, out.path); err != nil {
+				return fmt.Errorf("--%s: %w", out.flag, err)
 			}
 		}
 	}

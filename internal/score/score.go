@@ -175,7 +175,7 @@ func rangeOf(what string, lo, hi, n int, of string) (Rows, error) {
 	return Rows{Lo: lo, Hi: hi, Of: n}, nil
 }
 
-// Different returns an error if the results would replace a file that they are made from.
+// Different returns an error if the results would replace a file that they are made from, or lie in its folder.
 func Different(in, out string) error {
 	a, err := os.Stat(in)
 	if err != nil {
@@ -184,7 +184,7 @@ func Different(in, out string) error {
 	if b, err := os.Stat(out); err == nil && os.SameFile(a, b) {
 		return fmt.Errorf("%s is the input %s; give the results another name", out, in)
 	}
-	return nil
+	return dataset.CheckBeside(in, out)
 }
 
 // Columns of results in an audit.

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Pairs, every_kind
+from conftest import Pairs, every_kind, run_python
 
 import clearance as cl
 from clearance import _native, _shapes
+from clearance._shape import _RANGES, Shape, open_library
 
 
 def test_kinds_are_those_of_the_library() -> None:
@@ -85,6 +87,7 @@ def test_invalid_shapes(engine: cl.Engine) -> None:
         (lambda: lib.box([1, 2, 0]), r"half_extents\[2\] = 0"),
         (lambda: lib.sphere(1, margin=-1), "margin = -1"),
         (lambda: lib.convex([[0, 0], [1, 1]]), r"vertices has the shape \[2, 2\]"),
+        (lambda: lib.convex([[0, 0, 0], [1e-12, 0, 0]], name="speck"), r"^convex: extent = 1e-12"),
         (lambda: lib.add("cube", {}), "unknown kind 'cube'"),
         (lambda: lib.add("sphere", {"r": 1}), "want \\['radius'\\]"),
     ):
@@ -92,9 +95,9 @@ def test_invalid_shapes(engine: cl.Engine) -> None:
             make()  # type: ignore[no-untyped-call]
     assert len(lib) == 0
     lib.sphere(1)
-    lib.convex([[0, 0, 0], [1e-12, 0, 0]], name="speck")  # only the native library looks at points
+    lib.box([1, 1, 1], center=[2, 0, 0], name="crate")  # only the native library looks at centers
     q = [[1.0, 0, 0, 0]]
-    with pytest.raises(cl.ShapeError, match=r'shape 1 \("speck"\).*extent = 1e-12'):
+    with pytest.raises(cl.ShapeError, match=r'shape 1 \("crate"\).*center'):
         engine.distance(lib, [0], [0], [[0, 0, 0]], q, [[3, 0, 0]], q, quat="wxyz")
 
 
@@ -214,3 +217,77 @@ def test_bad_files(tmp_path: Path) -> None:
         cl.Library.load(path)
     with pytest.raises(cl.FileError, match="no such file"):
         cl.Library.load(tmp_path / "missing.json")
+
+
+def sized(kind: str, size: float, rng: np.random.Generator) -> dict[str, object]:
+    """Parameters of a kind of about a size."""
+    values: dict[str, object] = {}
+    for name, width, is_list in _shapes.KINDS[kind]:
+        low, high = _RANGES.get(name, (0.0, 0.0))
+        if name in ("exponents", "sharpness", "flatness"):
+            some = rng.uniform(max(low, 0.05), min(high, 20), width)
+            values[name] = some if width > 1 else float(some[0])
+        elif is_list:
+            points = size * rng.uniform(-1, 1, (12, width))
+            values[name] = np.abs(points) * [1, 0] + points * [0, 1] if name == "profile" else points
+        elif name == "center":
+            values[name] = (0.0, 0.0, 0.0)
+        else:
+            some = np.clip(size * rng.uniform(0.3, 1, width), low, high)
+            values[name] = some if width > 1 else float(some[0])
+    return values
+
+
+@pytest.mark.parametrize("kind", list(_shapes.KINDS))
+def test_sizes_are_checked_where_a_shape_is_made(kind: str, engine: cl.Engine) -> None:
+    """A shape that a library takes spoils no query of it; what it refuses the native library refuses as well."""
+    rng = np.random.default_rng(11)
+    taken = refused = 0
+    for size in np.logspace(-11, 10, 85):
+        values, margin = sized(kind, float(size), rng), float(rng.choice([0, size, 1e9 - size if size < 1e9 else 0]))
+        lib = cl.Library()
+        ball = lib.sphere(1)
+        try:
+            lib.add(kind, values, margin=margin)
+        except cl.ShapeError as e:
+            assert kind in str(e) and "shape 0" not in str(e) and len(lib) == 1
+            refused += 1
+            with pytest.raises(cl.ShapeError):
+                parameters = {name: np.asarray(value, np.float64) for name, value in values.items()}
+                open_library(_native.native(), [Shape(kind, parameters, margin)])
+        else:
+            taken += 1
+            engine.distance(lib, ball, 1, [[0, 0, 0]], [1, 0, 0, 0], [[0, 0, 3e8]], [1, 0, 0, 0], quat="wxyz")
+    assert taken > 30 and (refused > 0)
+
+
+def test_what_spoiled_a_library_is_refused() -> None:
+    lib = cl.Library()
+    tetrahedron = np.array([[1, 1, 1], [-1, 1, 1], [0, -1, 1], [0, 0, -1]])
+    with pytest.raises(cl.ShapeError, match=r"^box: bounding radius 1\.73.*e\+09 m, want at most 1e\+09"):
+        lib.box([1e9] * 3)
+    with pytest.raises(cl.ShapeError, match="bounding radius"):
+        lib.capsule(1e9, 1e9)
+    with pytest.raises(cl.ShapeError, match="bounding radius"):
+        lib.box([1, 1, 1], margin=1e9)
+    with pytest.raises(cl.ShapeError, match="margin"):
+        lib.halfspace(margin=2e9)
+    with pytest.raises(cl.ShapeError, match="extent"):
+        lib.convex(np.eye(3) * 1e-12)
+    with pytest.raises(cl.ShapeError, match="vertices"):
+        lib.convex([[1e10, 0, 0], [0, 0, 0]])
+    with pytest.raises(cl.ShapeError, match="farthest vertex"):
+        lib.smooth_hull(1e9 * tetrahedron, 2.1)
+    assert len(lib) == 0
+
+
+def test_ordinary_sizes_take_no_native_library() -> None:
+    """A library may be made before a fork: of ordinary shapes, of each kind, without the native library."""
+    run = run_python("""
+from conftest import every_kind
+from clearance import _native
+assert len(every_kind()) == 11
+assert _native._native is None
+print("made")
+""", PYTHONPATH=os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))  # fmt: skip
+    assert run.stdout == "made\n", run.stderr

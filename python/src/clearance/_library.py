@@ -17,7 +17,7 @@ from ._bodies import Listed, read_listed
 from ._decompose import mesh_shapes
 from ._errors import FileError, NotFoundError, ShapeError
 from ._options import path_bytes, text, whole
-from ._shape import Handle, Shape, checked, checked_attributes, open_library, shapes_in
+from ._shape import MAX_SHAPES, Handle, Shape, check_size, checked, checked_attributes, open_library, shapes_in
 from ._shapes import KINDS, Attributes, Vector
 
 Points = Sequence[Sequence[float]] | NDArray[Any]
@@ -30,8 +30,8 @@ class Library:
     metres. Every shape takes ``margin``, the radius of a ball that is added to it, ``name``, and attributes, among
     them ``center``, the point about which the query growth scales it (in its own frame; by default that of its kind).
 
-    Numbers are checked at once. What takes the native library, such as whether points have an extent, is checked at the
-    first use. Both raise :class:`ShapeError`.
+    Numbers and sizes are checked at once, unusual sizes by the native library. What always takes that, such as whether
+    a center lies within the shape, is checked at the first use. Both raise :class:`ShapeError`.
     """
 
     def __init__(self) -> None:
@@ -243,7 +243,10 @@ class Library:
             if margin < 0:
                 raise ShapeError(f"{shape.kind}: margin = {margin:g}, want at least 0")
         shape = replace(shape, margin=shape.margin + margin, name=name or shape.name)
+        check_size(shape)
         with self._lock:
+            if len(self._shapes) == MAX_SHAPES:
+                raise ShapeError(f"a library has at most {MAX_SHAPES:,} shapes")
             self._shapes.append(shape)
             self._handle = None
             return len(self._shapes) - 1

@@ -23,6 +23,9 @@ _RANGES: Final[dict[str, tuple[float, float]]] = {
     "sharpness": (2.0625, 1000),
     "flatness": (1e-6, 100),
 }
+# Limits of the native library.
+MAX_VERTICES: Final = 65535
+MAX_SHAPES: Final = 1 << 20
 _OR_ZERO: Final = (("capsule", "half_length"), ("frustum", "radius_bottom"), ("frustum", "radius_top"))
 
 
@@ -97,6 +100,35 @@ def checked_attributes(kind: str, attributes: Attributes) -> dict[str, Any]:
         for name, value in attributes.items()
         if value is not None
     }
+
+
+def check_size(shape: Shape) -> None:
+    """Raise ShapeError for a shape whose size the native library refuses. It is asked where a bound of the size does
+    not tell: a library of shapes of ordinary sizes may be made without it."""
+    if _ordinary(shape):
+        return
+    try:
+        open_library(nat.native(), [replace(shape, name="", attributes={})])
+    except ShapeError as e:
+        reason = str(e).removeprefix("shape 0: ").removeprefix(f"{shape.kind}: ")
+        raise ShapeError(f"{shape.kind}: {reason}") from e
+
+
+def _ordinary(shape: Shape) -> bool:
+    """Whether a bound of the bounding radius, with the margin, and the extents of points prove the size good."""
+    values = shape.parameters
+    points = values.get("vertices", values.get("profile"))
+    if points is None:
+        # Each kind lies in the box of its sizes: their sum is at least its diagonal.
+        outer = sum(float(np.sum(v)) for name, v in values.items() if name in _RANGES and _RANGES[name] == _SIZE)
+        return bool(outer + shape.margin <= _SIZE[1])
+    if not 0 < len(points) < MAX_VERTICES:
+        return False
+    # The bounding radius of a hull about a point within is at most the diagonal of its box; a smooth body of a
+    # sharpness p exceeds its N points by N^(1/p) at most, which is below 300 for p > 2 and N < 2^16.
+    span = np.ptp(points, axis=0)
+    reach = float(np.abs(points).max()) + float(np.linalg.norm(values.get("center", 0.0)))
+    return bool(1e3 * reach + shape.margin <= _SIZE[1] and span.max() >= 1e3 * _SIZE[0])
 
 
 class Handle(nat.Owner):
