@@ -650,7 +650,8 @@ int32_t clearance_simulation_open(clearance_bodies bodies, clearance_array *arra
 // body. list_contacts keeps the contacts of the recorded steps, see clearance_simulation_contacts. *made is the
 // number of steps made so far, and written until the job has ended. A run ends with CLEARANCE_STILL after ten steps
 // in a row in which no world was advanced, or if none was in all of them; what was recorded is valid. The counts of
-// the report are world-steps: advanced, 0, 0, undecided, invalid. Otherwise it is clearance_submit.
+// the report are world-steps: advanced, 0, 0, undecided, invalid. Otherwise it is clearance_submit. With option held it
+// is clearance_simulation_step as a job: a step that is cancelled advances no world and writes to no array.
 int32_t clearance_simulation_run(clearance_simulation simulation, clearance_array *arrays, int64_t count, int64_t *made,
                                  int64_t wait_ms, clearance_job *job, clearance_report *report, clearance_error *error);
 

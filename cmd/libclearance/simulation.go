@@ -161,6 +161,20 @@ func clearance_simulation_run(handle C.clearance_simulation, list *C.clearance_a
 		if err != nil {
 			return nil, err
 		}
+		if a.whole("held", 0) != 0 {
+			s, err := heldStepsOf(h, a)
+			if err != nil {
+				return nil, err
+			}
+			return startAlone(func(ctx context.Context, _ *job) (dispatch.Report, error) {
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				if h.sim == nil {
+					return dispatch.Report{}, simulations.missing()
+				}
+				return dispatch.Report{WorstGapRow: -1}, s.run(ctx)
+			}), nil
+		}
 		w, wm := h.sim.State().Worlds, product(h.sim.State().Worlds, h.bodies)
 		steps, every := a.size("step_count"), max(a.size("every"), 1)
 		if steps < 0 || made == nil {

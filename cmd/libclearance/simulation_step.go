@@ -33,41 +33,62 @@ func use(handle C.clearance_simulation, list *C.clearance_array, count C.int64_t
 	}())
 }
 
+// heldSteps are steps of a simulation whose state goes to arrays of the caller.
+type heldSteps struct {
+	h     *simulationHandle
+	steps int64
+	force []float64
+	to    records
+	made  []int64 // by each world
+	last  bool    // the scalar of a quaternion
+}
+
+// heldStepsOf takes the arrays of a call.
+func heldStepsOf(h *simulationHandle, a *arrays) (*heldSteps, error) {
+	w := h.sim.State().Worlds
+	wm := product(w, h.bodies)
+	s := &heldSteps{h: h, steps: a.whole("step_count", 1), last: a.whole("scalar_last", 0) != 0,
+		force: numbers[float64](a, "force", product(6, wm), false)}
+	real := func(name string, n int) []float64 { return numbers[float64](a, name, n, true) }
+	ints := func(name string) []int32 { return numbers[int32](a, name, w, true) }
+	s.to = records{pose: real("pose", product(7, wm)), velocity: real("velocity", product(3, wm)),
+		spin: real("spin", product(3, wm)), energy: real("energy", w), residual: real("residual", w),
+		force: real("contact_force", product(6, wm)), status: numbers[uint8](a, "status", w, true),
+		contacts: ints("contacts"), solves: ints("solves"), parts: ints("parts")}
+	s.made = numbers[int64](a, "steps", w, true)
+	return s, a.check()
+}
+
+// run makes the steps. After an interrupt the arrays are as they were.
+func (s *heldSteps) run(ctx context.Context) error {
+	for range s.steps {
+		if err := s.h.sim.Step(ctx, s.force); err != nil {
+			return contactError(err)
+		}
+	}
+	s.h.record(&s.to, 0)
+	copy(s.made, s.h.sim.State().Steps)
+	if s.last {
+		for k := range len(s.to.pose) / 7 {
+			q := s.to.pose[7*k+3 : 7*k+7]
+			q[0], q[1], q[2], q[3] = q[1], q[2], q[3], q[0]
+		}
+	}
+	if s.steps > 0 {
+		return contactError(s.h.sim.Still(0))
+	}
+	return nil
+}
+
 //export clearance_simulation_step
 func clearance_simulation_step(handle C.clearance_simulation, list *C.clearance_array, count C.int64_t,
 	e *C.clearance_error) C.int32_t {
 	return use(handle, list, count, e, func(h *simulationHandle, a *arrays) error {
-		st := h.sim.State()
-		w, wm := st.Worlds, product(st.Worlds, h.bodies)
-		steps, last := a.whole("step_count", 1), a.whole("scalar_last", 0) != 0
-		force := numbers[float64](a, "force", product(6, wm), false)
-		real := func(name string, n int) []float64 { return numbers[float64](a, name, n, true) }
-		ints := func(name string) []int32 { return numbers[int32](a, name, w, true) }
-		r := &records{pose: real("pose", product(7, wm)), velocity: real("velocity", product(3, wm)),
-			spin: real("spin", product(3, wm)), energy: real("energy", w), residual: real("residual", w),
-			force: real("contact_force", product(6, wm)), status: numbers[uint8](a, "status", w, true),
-			contacts: ints("contacts"), solves: ints("solves"), parts: ints("parts")}
-		made := numbers[int64](a, "steps", w, true)
-		if err := a.check(); err != nil {
+		s, err := heldStepsOf(h, a)
+		if err != nil {
 			return err
 		}
-		for range steps {
-			if err := h.sim.Step(context.Background(), force); err != nil {
-				return contactError(err)
-			}
-		}
-		h.record(r, 0)
-		copy(made, st.Steps)
-		if last && r.pose != nil {
-			for k := range len(r.pose) / 7 {
-				q := r.pose[7*k+3 : 7*k+7]
-				q[0], q[1], q[2], q[3] = q[1], q[2], q[3], q[0]
-			}
-		}
-		if steps > 0 {
-			return contactError(h.sim.Still(0))
-		}
-		return nil
+		return s.run(context.Background())
 	})
 }
 

@@ -11,6 +11,7 @@ import pytest
 from conftest import run_python
 
 import clearance as cl
+from clearance.__main__ import main
 
 
 @pytest.fixture(scope="module")
@@ -181,3 +182,19 @@ def test_columns_that_prove_nothing(tmp_path: Path, files: Path, engine: cl.Engi
         full = cl.score_file(files / "pairs.npz", out, library=library, columns=proved, engine=engine)
         assert full.audited == 2000
         full.raise_if_refuted()
+
+
+def test_outputs_in_the_folder_of_the_input(tmp_path: Path, batchbench: Path, engine: cl.Engine) -> None:
+    """Results, and a page, in a folder of pairs would leave it unreadable."""
+    given = tmp_path / "pairs"
+    given.mkdir()
+    shapes = tmp_path / "shapes.json"
+    words = ["generate", "--set", "boxes", "--pairs", "20", "--shapes", shapes, "--out", given / "0.npz"]
+    subprocess.run([str(w) for w in (batchbench, *words)], check=True)
+    for out in ("out/", "1.npz"):
+        with pytest.raises(cl.FileError, match="lies in the folder"):
+            cl.score_file(given, f"{given}/{out}", library=shapes, engine=engine)
+    page = ["view", "--shapes", shapes, "--pairs", given, "--results", tmp_path / "r.npz", "--out", given / "p.html"]
+    cl.score_file(given, tmp_path / "r.npz", library=shapes, engine=engine)
+    assert main([str(w) for w in page]) == 3
+    assert [p.name for p in given.iterdir()] == ["0.npz"]

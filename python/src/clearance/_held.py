@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+import time
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Final, cast
 
 import numpy as np
 
+from . import _jobs
 from . import _native as nat
 from ._arrays import Array, host, take
 from ._named import named, numbers
@@ -94,6 +97,13 @@ def state_arrays(state: State) -> dict[str, Array | None]:
     return {f.name: np.ascontiguousarray(getattr(state, f.name)) for f in fields(state)}
 
 
+# Steps that are longer than the first run as jobs, which can be interrupted, until one is shorter than the second: in
+# seconds. A job costs some tens of microseconds. Of a simulation of more bodies in all worlds the first step is one.
+_LONG: Final = 1e-2
+_SHORT: Final = 2e-3
+_BODIES: Final = 256
+
+
 class Held:
     """The arrays of the steps of a native simulation, and the records of its calls."""
 
@@ -119,9 +129,13 @@ class Held:
         self._look = named(self._out | self._options | self._none)
         self._plain = named(self._out | self._options)
         self._forced = named(self._out | self._options | self._input)
+        self._as_job = numbers(held=1)
+        self._plain_job = named(self._out | self._options | self._as_job)
+        self._forced_job = named(self._out | self._options | self._input | self._as_job)
+        self._long = worlds * every > _BODIES
         self._error = nat.Error()
         native = nat.native()
-        self._step, self._raise_for = native.simulation_step, native.raise_for
+        self._step, self._run, self._raise_for = native.simulation_step, native.simulation_run, native.raise_for
         self._sizes = [len(x) for x in (self._look, self._plain, self._forced)]
 
         def view(name: str, columns: slice = slice(None)) -> Array:
@@ -149,14 +163,30 @@ class Held:
 
     def step(self, number: int, force: Any) -> Views:
         """Make a step."""
-        if force is None:
-            code = self._step(number, self._plain, self._sizes[1], self._error)
-        else:
+        if force is not None:
             if type(force) is not np.ndarray or force.dtype != np.float64 or force.shape != self._shape:
                 w, m, _ = self._shape
                 force = take("force", host("force", force, True), np.float64, (m, 6), w, True)
             self._force[:] = force
+        begin = time.perf_counter()
+        if self._long:
+            self._job(number, force is not None)
+            self._long = time.perf_counter() - begin > _SHORT
+            return self.views
+        if force is None:
+            code = self._step(number, self._plain, self._sizes[1], self._error)
+        else:
             code = self._step(number, self._forced, self._sizes[2], self._error)
         if code:
             self._raise_for(code, self._error)
+        self._long = time.perf_counter() - begin > _LONG
         return self.views
+
+    def _job(self, number: int, forced: bool) -> None:
+        """Make a step that can be interrupted."""
+        records, made = self._forced_job if forced else self._plain_job, ctypes.c_int64()
+
+        def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
+            return cast(int, self._run(number, records, len(records), made, ms, job, report, error))
+
+        _jobs.run(submit, (self, made))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import atexit
 import ctypes
 import itertools
+import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from . import _native as nat
 
@@ -18,6 +19,8 @@ WAIT_MS: Final = 40
 # The arrays of the jobs in progress, so that none is freed before its job has ended, whatever ends its caller.
 _alive: Final[dict[int, Any]] = {}
 _numbers = itertools.count()
+
+Answer = TypeVar("Answer")
 
 _engines: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
 
@@ -56,6 +59,27 @@ def run(
     if code != nat.OK:
         n.raise_for(code, error)
     return report
+
+
+def aside(call: Callable[[], Answer]) -> Answer:
+    """What a call of the native library returns, made in a thread of its own: an exception in this thread, such as that
+    of Ctrl-C, is raised at once, and the call ends without anybody. It must write to memory that it holds alone."""
+    found: list[Answer] = []
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            found.append(call())
+        except BaseException as e:
+            raised.append(e)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(WAIT_MS / 1000)
+    if raised:
+        raise raised[0]
+    return found[0]
 
 
 def _end(n: nat.Native, job: Any) -> BaseException | None:

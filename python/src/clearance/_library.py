@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal, Unpack
+from typing import Any, Final, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from ._errors import FileError, NotFoundError, ShapeError
 from ._options import path_bytes, text, whole
 from ._shape import MAX_SHAPES, Handle, Shape, check_size, checked, checked_attributes, open_library, shapes_in
 from ._shapes import KINDS, Attributes, Vector
+
+# Products with vertices of one call of the native library, of about a nanosecond each.
+_PRODUCTS: Final = 1 << 25
 
 Points = Sequence[Sequence[float]] | NDArray[Any]
 
@@ -280,9 +283,14 @@ class Library:
         n, error = nat.native(), nat.Error()
         d = take("directions", directions, np.float64, (3,), None, True)
         points = np.empty_like(d)
-        handle = self._open()  # which lives until the call has ended
-        place = whole("shape", index), len(d), address(d), address(points)
-        n.raise_for(n.library_support(handle.number, *place, error), error)
+        handle = self._open()  # which lives until the calls have ended
+        shape = whole("shape", index)
+        # A direction may take a product with each vertex. Between calls Ctrl-C is looked at.
+        vertices = self[shape].parameters.get("vertices", ()) if shape < len(self) else ()
+        block = max(1, _PRODUCTS // max(1, len(vertices)))
+        for lo in range(0, len(d), block) or [0]:
+            part, to = d[lo : lo + block], points[lo : lo + block]
+            n.raise_for(n.library_support(handle.number, shape, len(part), address(part), address(to), error), error)
         return points
 
     def center(self, index: int) -> NDArray[np.float64]:

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from ._points import ContactPoints
 
 # The most rows of a page: some tens of megabytes of HTML.
-_ROWS: Final = 100_000
+ROWS: Final = 100_000
+
+# The most poses of bodies on the time lines of a page, of some 75 characters each.
+_POSES: Final = 1_000_000
 
 # The most rows whose steps a page has.
 _TRACES: Final = 1_000
@@ -56,7 +59,7 @@ def show(
 
     The rows are those without an answer, then those of the least distance, ``most`` of them. ``rows`` are those among
     which they are chosen, as a mask like ``r.hit``; or all to show, as indices into the flattened result. A page has
-    at most 100,000 rows.
+    at most 100,000 rows, and 1,000,000 poses of bodies along time.
 
     ``trace`` are rows (indices into the flattened result) whose steps the page shows one by one, with their bounds: the
     back end "ref" solves them again, by ``method``, with the query and the precision of the result. ``contacts`` are
@@ -67,7 +70,7 @@ def show(
         raise OptionError(f"result: a {type(result).__name__}, want the result of a query or a sweep")
     moving = isinstance(result, SweepResult)
     status = host_array(result.state if isinstance(result, SweepResult) else result.status).ravel()
-    chosen = _chosen(result, status, rows, whole("most", most, 0, _ROWS))
+    chosen = _chosen(result, status, rows, whole("most", most, 0, ROWS))
     steps = host("trace", trace, True)
     traced = _listed("trace", steps if steps.size else np.zeros(0, np.int64), len(status), _TRACES)
     chosen = [*chosen, *sorted(set(traced) - set(chosen))]
@@ -121,6 +124,9 @@ def play(
     K times, with the number of the step and the code of the status of each."""
     used: dict[int, int] = {}
     k = len(times)
+    if k > ROWS:
+        raise OptionError(f"most: {k:,} steps, and a page has at most {ROWS:,}")
+    _check_poses(k * len(bodies))
     described = doc.bodies_of(bodies, used)
     none, nowhere = np.full(k, -1, np.int32), np.full(k * 7, np.nan)
     columns: dict[str, Any] = {"row": steps, "status": status, "body_a": none, "body_b": none}
@@ -130,6 +136,15 @@ def play(
     scene = _document(title, "distance", statuses, "s", doc.shapes_of(library, list(used)), described, columns, k)
     scene["worlds"] = [doc.world_of(0, np.arange(len(bodies)), times, poses)]
     return page(scene)
+
+
+def _check_poses(count: int) -> None:
+    """Raise OptionError for more poses of bodies than a page has."""
+    if count > _POSES:
+        raise OptionError(
+            f"{count:,} poses of bodies along time, and a page has at most {_POSES:,}: show fewer steps, way points, "
+            "worlds or bodies"
+        )
 
 
 def _document(
@@ -225,7 +240,7 @@ def _chosen(result: Result | SweepResult, status: Array, rows: Any, most: int) -
                 raise ArrayError("rows", f"is a mask of {list(given.shape)}, want one of {list(shape)}")
             candidates = np.flatnonzero(given)
         else:
-            return _listed("rows", given, len(status), _ROWS)
+            return _listed("rows", given, len(status), ROWS)
     value = _values(result, status)[candidates]
     return [int(i) for i in candidates[np.argsort(value, kind="stable")[:most]]]
 
@@ -417,6 +432,7 @@ class _Standing(_Bodies):
         return None if self.dt is None else worlds * self.dt
 
     def worlds_described(self) -> list[dict[str, Any]]:
+        _check_poses((len(self.used) if self.dt is None else len(self.poses)) * self.poses.shape[1])
         if self.dt is not None:
             return [doc.world_of(0, self.asked.bodies, self.dt * np.arange(len(self.poses)), self.poses)]
         return [doc.world_of(w, self.asked.of_world(w), [0], self.poses[w, None]) for w in self.used]
@@ -448,6 +464,7 @@ class _Moving(_Bodies):
         return times
 
     def worlds_described(self) -> list[dict[str, Any]]:
+        _check_poses(len(self.used) * self.poses.shape[1] * self.poses.shape[2])
         times = np.arange(self.poses.shape[1])
         return [doc.world_of(w, self.asked.of_world(w), times, self.poses[w]) for w in self.used]
 

@@ -15,6 +15,7 @@ import numpy as np
 from . import _native as nat
 from ._errors import FileError
 from ._library import Library
+from ._outputs import not_onto
 from ._result import COLUMNS, STATUSES, Result
 from ._show import show
 
@@ -70,6 +71,7 @@ def _keep(out: str, inputs: dict[str, str]) -> None:
     for flag, path in named:
         if Path(out).exists() and Path(path).exists() and Path(path).samefile(out):
             raise FileError(f"--{flag} and --out are one file, {out}; give the page another name")
+    not_onto(out, inputs.values())
 
 
 def _rows(text: str) -> list[int]:

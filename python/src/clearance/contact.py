@@ -34,7 +34,7 @@ from ._named import named, numbers
 from ._options import check_quat, flag, one_of, real, whole
 from ._page import View
 from ._result import Report, report_of
-from ._show import bodies_described, play
+from ._show import ROWS, bodies_described, play
 
 Model = Literal["ncp", "ccp"]
 Rule = Literal["standard", "geometric_mean", "mean", "minimum", "maximum", "product"]
@@ -374,6 +374,7 @@ class Simulation(nat.Owner):
     ) -> None:
         nat.check_fork()
         self._number = 0
+        self._quat = ""  # until there is a state
         ground, accept = flag("ground", ground), flag("accept", accept)
         bodies = [_body(b) for b in shapes]
         m = self.bodies = len(bodies)
@@ -519,8 +520,9 @@ class Simulation(nat.Owner):
 
     def step(self, force: Any = None) -> Views:
         """Make one step, under ``force`` [W,M,6] (see :meth:`run`), and return the state in arrays that the next step
-        overwrites. Steps have the bits of those of a run. It cannot be interrupted. After ten steps in a row in which
-        no world was advanced it raises :class:`clearance.StillError`; a reset or another state begins anew.
+        overwrites. Steps have the bits of those of a run. Long ones can be interrupted (Ctrl-C): no world is then
+        advanced. After ten steps in a row in which no world was advanced it raises :class:`clearance.StillError`; a
+        reset or another state begins anew.
         """
         held = self._held
         if held is None:
@@ -711,13 +713,17 @@ class Simulation(nat.Owner):
         most: int = 1000,
         path: str | os.PathLike[str] | None = None,
     ) -> View:
-        """A page that plays the recorded steps of a world, ``most`` of them at even distances. ``path`` is a file to
-        write."""
+        """A page that plays the recorded steps of a world, ``most`` of them at even distances: at most 100,000, and
+        1,000,000 poses of bodies. ``path`` is a file to write."""
+        if not isinstance(trajectory, Trajectory):
+            raise OptionError(f"trajectory: {trajectory!r:.60}, want that of Simulation.run")
+        if not self._quat:
+            raise OptionError("trajectory: not of this simulation, which takes a state by start, run or set_state")
         r, w = trajectory.status.shape
         whole("world", world, 0, w - 1)
         if trajectory.position.shape[2] != self.bodies:
             raise OptionError(f"trajectory: it has {trajectory.position.shape[2]} bodies, want {self.bodies}")
-        chosen = np.unique(np.linspace(0, r - 1, min(r, whole("most", most, 1))).astype(int))
+        chosen = np.unique(np.linspace(0, r - 1, min(r, whole("most", most, 1, ROWS))).astype(int))
         rotation = trajectory.rotation[:, world]
         if self._quat == "xyzw":
             rotation = reordered(rotation, (3, 0, 1, 2))

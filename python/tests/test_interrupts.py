@@ -1,0 +1,209 @@
+"""Ctrl-C in calls of the native library that run in no job of an engine, and pages that would be too large."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from conftest import Pairs, run_python
+
+import clearance as cl
+from clearance import _held, _jobs, _library, contact
+
+pytestmark = pytest.mark.usefixtures("page_without_script")
+
+
+def ran(code: str) -> None:
+    run = run_python("import os, signal, sys, threading, time\nimport numpy as np, clearance as cl\n" + code)
+    assert run.returncode == 0, f"exit {run.returncode}\n{run.stdout}\n{run.stderr}"
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_an_interrupted_step_advances_no_world(force: bool) -> None:
+    """The signal comes while a step is at work, as its progress says, and the next step has the bits of another run."""
+    ran(f"""
+from clearance import contact, _jobs
+lib = cl.Library()
+ball = lib.sphere(0.5)
+def simulation():
+    sim = contact.Simulation(lib, [ball] * 4, mass=1.0, workers=1)
+    position = np.zeros((20_000, 4, 3))
+    position[..., 2] = 0.5 + 0.999 * np.arange(4)
+    position[..., 0] = 0.01 * np.arange(4)
+    sim.start(position, np.broadcast_to([1.0, 0, 0, 0], (20_000, 4, 4)), quat="wxyz")
+    return sim
+force = np.ones((20_000, 4, 6)) if {force} else None
+sim, other = simulation(), simulation()
+def interrupt():
+    while not _jobs._alive:
+        time.sleep(0.001)
+    os.kill(os.getpid(), signal.SIGINT)
+for _ in range(3):
+    before = sim.views.position.copy()
+    try:
+        threading.Thread(target=interrupt, daemon=True).start()
+        sim.step(force)
+        sys.exit("not interrupted")
+    except KeyboardInterrupt:
+        pass
+    assert not sim.views.steps.any() and np.array_equal(sim.views.position, before)
+assert np.array_equal(sim.step(force).position, other.step(force).position) and sim.views.steps.all()
+assert sim.step(force).position.tobytes() == other.step(force).position.tobytes()
+""")
+
+
+def test_long_steps_have_the_bits_of_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    lib = cl.Library()
+    ball = lib.sphere(0.5)
+
+    def states(long: bool, quat: Any) -> list[bytes]:
+        monkeypatch.setattr(_held, "_BODIES", -1 if long else 1 << 60)
+        monkeypatch.setattr(_held, "_LONG", 0.0 if long else 1e9)
+        monkeypatch.setattr(_held, "_SHORT", 0.0 if long else 1e9)
+        sim = contact.Simulation(lib, [ball, ball], mass=1.0)
+        position = np.array([[[0.0, 0, 0.49], [0.1, 0, 1.47]], [[0, 0, 2], [3, 0, 2]]])
+        sim.start(position, np.broadcast_to(np.eye(4)[0 if quat == "wxyz" else 3], (2, 2, 4)), quat=quat)
+        found = []
+        for k in range(6):
+            views = sim.step(None if k % 2 else np.full((2, 2, 6), 0.25))
+            found += [np.ascontiguousarray(getattr(views, f.name)).tobytes() for f in dataclasses.fields(views)]
+        assert sim._hold()._long == long
+        return found
+
+    for quat in ("wxyz", "xyzw"):
+        assert states(True, quat) == states(False, quat)
+
+
+def test_steps_of_a_closed_simulation_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_held, "_BODIES", -1)
+    lib = cl.Library()
+    sim = contact.Simulation(lib, [lib.sphere(0.5)], mass=1.0)
+    with pytest.raises(cl.OptionError, match="takes a state"):
+        sim.step()
+    sim.start([[[0.0, 0, np.nan]]], [[[1.0, 0, 0, 0]]], quat="wxyz")
+    with pytest.raises(contact.StillError):
+        for _ in range(10):
+            sim.step()
+    sim.close()
+    with pytest.raises(cl.OptionError, match="takes a state"):
+        sim.step()
+
+
+def test_a_call_aside_ends_alone() -> None:
+    """Its exceptions are those of the caller; after an interrupt of the caller it goes on to its end."""
+    assert _jobs.aside(lambda: 7) == 7
+    with pytest.raises(ZeroDivisionError):
+        _jobs.aside(lambda: 1 // 0)
+    ran("""
+from clearance import _jobs
+begun, go, done = threading.Event(), threading.Event(), threading.Event()
+def call():
+    begun.set()
+    go.wait()
+    done.set()
+def interrupt():
+    begun.wait()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    _jobs.aside(call)
+    sys.exit("not interrupted")
+except KeyboardInterrupt:
+    pass
+assert not done.is_set()
+go.set()
+done.wait()
+""")
+
+
+def test_an_interrupted_page(monkeypatch: pytest.MonkeyPatch, pairs: Pairs, engine: cl.Engine) -> None:
+    """Steps of a row are solved aside of the caller, and support points in blocks, with the same bits."""
+    threads: list[threading.Thread] = []
+    solved = cl._trace._solved
+
+    def watched(*given: Any) -> Any:
+        threads.append(threading.current_thread())
+        return solved(*given)
+
+    r = engine.distance(*pairs.arrays(), quat="wxyz")
+    want = cl.show(r, *pairs.arrays(), quat="wxyz", rows=[1, 2, 3], trace=[1, 2]).scene
+    monkeypatch.setattr("clearance._trace._solved", watched)
+    monkeypatch.setattr(_library, "_PRODUCTS", 3)
+    assert cl.show(r, *pairs.arrays(), quat="wxyz", rows=[1, 2, 3], trace=[1, 2]).scene == want
+    assert len(threads) == 2 and threading.current_thread() not in threads
+    directions = np.random.default_rng(1).normal(size=(50, 3))
+    for i in range(len(pairs.library)):
+        one = np.concatenate([pairs.library.support(i, d[None]) for d in directions])
+        assert np.array_equal(pairs.library.support(i, directions), one)
+    assert pairs.library.support(0, np.zeros((0, 3))).shape == (0, 3)
+    with pytest.raises(cl.OptionError):
+        pairs.library.support(99, np.zeros((0, 3)))
+
+
+def run_of(steps: int, bodies: int = 1) -> tuple[contact.Simulation, contact.Trajectory]:
+    """A simulation, and its first step as if it were so many."""
+    lib = cl.Library()
+    sim = contact.Simulation(lib, [lib.sphere(0.5)] * bodies, mass=1.0)
+    position = np.zeros((1, bodies, 3))
+    position[..., 2] = 2 * np.arange(1, bodies + 1)
+    r = sim.run(position, np.broadcast_to([1.0, 0, 0, 0], (1, bodies, 4)), quat="wxyz", steps=1)
+    long: dict[str, Any] = {
+        f.name: np.repeat(value, steps, axis=0)
+        for f in dataclasses.fields(r)
+        if isinstance(value := getattr(r, f.name), np.ndarray)
+    }
+    return sim, dataclasses.replace(r, **long)
+
+
+def test_pages_of_simulations_have_limits(tmp_path: Path) -> None:
+    sim, r = run_of(100_001)
+    with pytest.raises(cl.OptionError, match=r"most: 250000, want .*100000"):
+        sim.show(r, most=250_000, path=tmp_path / "page.html")
+    assert sim.show(r, most=5).rows == 5
+    crowd, r = run_of(20_000, 60)
+    with pytest.raises(cl.OptionError, match=r"1,220,000 poses of bodies along time, and a page has at most 1,000,000"):
+        crowd.show(r, most=20_000, path=tmp_path / "page.html")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(cl.OptionError, match="trajectory: None, want that of"):
+        sim.show(None)  # type: ignore[arg-type]
+
+
+def test_pages_of_trajectories_have_limits(engine: cl.Engine) -> None:
+    """All steps of a trajectory are on its page, whatever its rows."""
+    lib = cl.Library()
+    ball = lib.sphere(0.5)
+    scene = cl.Scene(lib)
+    for name in ("a", "b"):
+        scene.add(ball, name=name)
+    scene.all_pairs()
+    poses = np.zeros((500_001, 2, 7))
+    poses[..., 3] = 1
+    poses[:, 1, 0] = 2
+    r = engine.rollout(scene, worlds=len(poses))(poses, quat="wxyz")
+    assert cl.show(r, scene, poses, quat="wxyz", most=3).rows == 3
+    with pytest.raises(cl.OptionError, match="1,000,002 poses of bodies along time"):
+        cl.show(r, scene, poses, quat="wxyz", most=3, dt=0.01)
+    motions = np.broadcast_to(poses[0], (1, 500_001, 2, 7))
+    s = engine.sweep(scene, motions, quat="wxyz", max_distance=0.1)
+    with pytest.raises(cl.OptionError, match="1,000,002 poses of bodies along time"):
+        cl.show(s, scene, motions, quat="wxyz")
+
+
+def test_what_a_simulation_refuses_before_it_has_a_state() -> None:
+    """Every call of one without a state is an error of the package."""
+    _, r = run_of(2)
+    lib = cl.Library()
+    sim = contact.Simulation(lib, [lib.sphere(0.5)], mass=1.0)
+    calls: list[Any] = [
+        lambda: sim.show(r), lambda: sim.step(), lambda: sim.views, lambda: sim.contacts(), lambda: sim.state(),
+        lambda: sim.reset([0]), lambda: sim.run(steps=1), lambda: sim.set_state(cast(Any, r)),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(cl.OptionError, match=r"takes a state|want that of Simulation|position: None"):
+            call()
+    assert "0 worlds of 1 bodies" in repr(sim)
+    sim.close()
