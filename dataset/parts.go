@@ -68,8 +68,8 @@ func listParts(dir string) ([]string, error) {
 	return paths, nil
 }
 
-// CheckBeside reports an output that would lie in the folder of an input, which no reader would take with it. Names that
-// begin with a dot or an underscore are not read.
+// CheckBeside reports an output that would lie in the folder of an input, which no reader would take with it. Names
+// that begin with a dot or an underscore are not read.
 func CheckBeside(in, out string) error {
 	if !isDir(in) {
 		return nil

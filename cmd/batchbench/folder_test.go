@@ -153,8 +153,8 @@ func TestDamagedMiddle(t *testing.T) {
 	}
 }
 
-// TestOutputsInInputs: an output in the folder of an input would leave it unreadable. It is refused, whatever links lead
-// there, and nothing is written.
+// TestOutputsInInputs: an output in the folder of an input would leave it unreadable. It is refused, whatever links
+// lead there, and nothing is written.
 func TestOutputsInInputs(t *testing.T) {
 	f := newFiles(t, ".parquet")
 	f.ballAndBox(t, 10, nil)
