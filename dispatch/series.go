@@ -141,6 +141,17 @@ func (s *Series) first() *member {
 	return nil
 }
 
+// OnDevice reports whether the back end that is asked first works in memory of a device, for which long calls are worth
+// what they take of memory here.
+func (s *Series) OnDevice() bool {
+	m := s.first()
+	if m == nil {
+		return false
+	}
+	_, ok := As[Holder](m.Backend)
+	return ok
+}
+
 // oneChunk returns the whole job as a chunk, in the memory of the series.
 func (s *Series) oneChunk(job *batch.Job, n int) *chunk {
 	c := &s.chunk

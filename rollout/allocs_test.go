@@ -7,6 +7,7 @@ import (
 	"clearance/batch"
 	"clearance/cpu"
 	"clearance/dispatch"
+	"clearance/geom"
 	"clearance/tests/need"
 )
 
@@ -45,6 +46,54 @@ func TestAllocations(t *testing.T) {
 			}
 		}); n > 0 {
 			t.Errorf("%v allocations per step on %d workers", n, workers)
+		}
+	}
+}
+
+// TestMemoryBesideResults: a held rollout takes the memory of a block beside poses and results of the caller, however
+// many worlds there are.
+func TestMemoryBesideResults(t *testing.T) {
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 0.4}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies, err := batch.NewBodies(lib, []batch.Body{{Parts: []batch.Part{{Pose: geom.Translate(0, 0, 0)}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cpu.New(cpu.Options{Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := dispatch.New(c)
+	defer d.Close()
+	for _, worlds := range []int{100_000, 200_000} { // more pairs than the largest block
+		w := &batch.Worlds{Bodies: []int32{0, 0, 0, 0}, TemplateA: []int32{0, 1, 2}, TemplateB: []int32{1, 2, 3}}
+		for i := range 4 * worlds {
+			w.Poses = append(w.Poses, 1.5*float64(i%4), 0, 0, 1, 0, 0, 0)
+		}
+		var before, after runtime.MemStats
+		out := NewResults(3*worlds, &Options{})
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		h, err := Hold(d, bodies, w, Options{Workers: 2}, dispatch.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Step(t.Context(), w, out); err != nil {
+			t.Fatal(err)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(w)
+		runtime.KeepAlive(out)
+		// A block has 2^16 pairs of 350 bytes. Slices have grown to that by appending.
+		held, taken := int64(after.HeapAlloc-before.HeapAlloc), int64(after.TotalAlloc-before.TotalAlloc)
+		if held > 40<<20 || taken > 100<<20 {
+			t.Errorf("%d worlds: %d bytes are held beside poses and results, %d were taken", worlds, held, taken)
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func (b *Batch) fail(world int) {
 func (b *Batch) blockEnd(lo int) int {
 	limit := int64(b.o.BlockPairs)
 	if limit == 0 {
-		limit = defaultBlockPairs << b.larger
+		limit = int64(b.blockPairs()) << b.larger
 	}
 	limit = min(limit, b.most)
 	worlds := b.worlds.Count()
@@ -197,10 +197,10 @@ const maxLarger = 3
 
 // adapt has the next block be larger where culling leaves few pairs, so that back ends are called less often.
 func (b *Batch) adapt() {
-	switch n := len(b.input.TemplateA); {
-	case n > defaultBlockPairs:
+	switch n, standard := len(b.input.TemplateA), b.blockPairs(); {
+	case n > standard:
 		b.larger = 0
-	case n < defaultBlockPairs/16 && b.larger < maxLarger:
+	case n < standard/16 && b.larger < maxLarger:
 		b.larger++
 	}
 }

@@ -52,9 +52,20 @@ func Hold(d *dispatch.Dispatcher, bodies *batch.Bodies, worlds *batch.Worlds, o 
 	return newBatch(d, &Job{Bodies: bodies, Worlds: worlds, Options: o}, run)
 }
 
-// defaultBlockPairs is the default of Options.BlockPairs: results of some 10 MB, and long calls even where most pairs
-// are culled.
+// defaultBlockPairs is the default of Options.BlockPairs of back ends that work on a device: results of some 10 MB, and
+// long calls even where most pairs are culled. A pair takes 350 bytes: the poses of its parts twice, and answers.
 const defaultBlockPairs = 1 << 18
+
+// hostBlockPairs is that of other back ends, which calls of fewer rows cost no time.
+const hostBlockPairs = 1 << 16
+
+// blockPairs is the default of Options.BlockPairs.
+func (b *Batch) blockPairs() int {
+	if b.series.OnDevice() {
+		return defaultBlockPairs
+	}
+	return hostBlockPairs
+}
 
 // Batch is a rollout prepared for repeated runs. Its methods may be called by several goroutines; calls are
 // serialized.

@@ -255,8 +255,27 @@ def test_poses(engine: cl.Engine) -> None:
     assert scene.poses(data).tobytes() == scene.poses(xpos=xpos, xquat=xquat)[2:].tobytes()
     with pytest.raises(cl.OptionError):
         scene.poses(xpos=xpos)
-    with pytest.raises(cl.ArrayError, match="nbody"):
+    n = model.nbody
+    with pytest.raises(cl.ArrayError, match=rf"xpos: .*want \[W, {n}, 3\]"):
         scene.poses(xpos=xpos[0], xquat=xquat[0])
+    # Arrays of another model, or of other worlds, would be read at wrong places.
+    more = {name: np.repeat(x, 2, 1)[:, : n + 1] for name, x in (("xpos", xpos), ("xquat", xquat), ("xmat", xmat))}
+    for name in ("xquat", "xmat"):
+        with pytest.raises(cl.ArrayError, match=rf"xpos: .*\[3, {n + 1}, 3\], want \[W, {n}, 3\]"):
+            scene.poses(xpos=more["xpos"], **{name: more[name]})
+        good = xquat if name == "xquat" else xmat
+        for wrong in (more[name], good[:2], good[..., :3], good[:, :-1], good.reshape(3, -1)):
+            with pytest.raises(cl.ArrayError, match=f"{name}: .*want"):
+                scene.poses(xpos=xpos, **{name: wrong})
+    np.testing.assert_array_equal(
+        scene.poses(xpos=xpos, xmat=xmat.reshape(3, n, 3, 3)), scene.poses(xpos=xpos, xmat=xmat)
+    )
+    with pytest.raises(cl.ArrayError, match="xquat: is <U"):
+        scene.poses(xpos=xpos, xquat=xquat.astype(str))
+    other = mujoco.MjModel.from_xml_string("<mujoco><worldbody><body/></worldbody></mujoco>")
+    for wrong_data in (mujoco.MjData(other), [data, mujoco.MjData(other)], 7):
+        with pytest.raises(cl.ArrayError, match=r"data: .*want MjData of the model"):
+            scene.poses(wrong_data)
 
 
 JOINTS = """

@@ -110,16 +110,30 @@ class MujocoScene(Scene):
             return poses
         if data is not None:
             every = data if isinstance(data, Sequence) else [data]
+            own = (int(self.model.nbody), 3)
+            for d in every:
+                if np.shape(getattr(d, "xpos", ())) != own:
+                    raise ArrayError("data", f"{d!r:.60}: want MjData of the model, whose xpos is {list(own)}")
             xpos, xquat = np.stack([d.xpos for d in every]), np.stack([d.xquat for d in every])
         if xpos is None or (xquat is None) == (xmat is None):
             raise OptionError("want MjData, qpos, or xpos with one of xquat and xmat")
-        p = host("xpos", xpos, True)
-        if p.ndim < 3 or p.shape[-1] != 3:
-            raise ArrayError("xpos", f"has the shape {list(p.shape)}, want [W, nbody, 3], or [..., nbody, 3]")
+        p, bodies = host("xpos", xpos, True), int(self.model.nbody)
+        if p.ndim < 3 or p.shape[-2:] != (bodies, 3):
+            want = f"[W, {bodies}, 3], or [..., {bodies}, 3], of all bodies of the model"
+            raise ArrayError("xpos", f"has the shape {list(p.shape)}, want {want}")
+        name = "xmat" if xquat is None else "xquat"
+        turned = host(name, xmat if xquat is None else xquat, True)
+        tails = ((4,),) if xquat is not None else ((9,), (3, 3))
+        if turned.shape not in [(*p.shape[:-1], *tail) for tail in tails]:
+            want = " or ".join(str([*p.shape[:-1], *tail]) for tail in tails)
+            raise ArrayError(name, f"has the shape {list(turned.shape)}, want {want}")
+        for array, of in ((p, "xpos"), (turned, name)):
+            if array.dtype.kind not in "fiu":
+                raise ArrayError(of, f"is {array.dtype}, want real numbers")
         if xquat is not None:
-            q = host("xquat", xquat, True)[..., self.body_ids, :]
+            q = turned[..., self.body_ids, :]
         else:
-            matrices = host("xmat", xmat, True).reshape(*p.shape[:-1], 3, 3)
+            matrices = turned.reshape(*p.shape[:-1], 3, 3)
             q = quaternions(matrices[..., self.body_ids, :, :].astype(np.float64))
         poses, _ = with_others(p.shape[:-2], known, others, more, out)
         poses[..., :known, :3], poses[..., :known, 3:] = p[..., self.body_ids, :], q
