@@ -177,7 +177,7 @@ func (s *worldSolver) findEscape() {
 	s.setScales(CCP, tolerance)
 	sweeps, steps := s.sweeps, s.steps
 	s.sweeps, s.steps = 0, 0
-	s.solve(&Options{Model: CCP, Tolerance: tolerance, Relaxation: 1, Sweeps: 20, Steps: 400}, false, nil, 0)
+	s.solve(&Options{Model: CCP, Tolerance: tolerance, Relaxation: 1, Sweeps: 20, Steps: 400}, false, false, nil, 0)
 	s.form(e.v, s.lambda)
 	s.sweeps, s.steps = sweeps, steps
 	for i := range s.rows {

@@ -32,7 +32,7 @@ type world struct {
 func (g *groups) len() int { return (len(g.worlds) + lanes.Width - 1) / lanes.Width }
 
 // form makes the groups of a problem: of its worlds in only, or, if that is nil, of all.
-func (g *groups) form(p *Problem, only []int32, o *Options, out *Solution) {
+func (g *groups) form(p *Problem, only []int32, o *Options, refine bool, out *Solution) {
 	switch {
 	case only != nil:
 		resize(&g.worlds, len(only))
@@ -65,7 +65,7 @@ func (g *groups) form(p *Problem, only []int32, o *Options, out *Solution) {
 	// The residual of Newton's method is measured anew, and rounding must not send a solved world on. Half of the
 	// steps are left for Go.
 	g.options = lanes.Options{Convex: o.Model == CCP, Tolerance: 0.999 * o.Tolerance, Sweeps: o.Sweeps,
-		Steps: (o.Steps + 1) / 2, Relaxation: o.Relaxation}
+		Steps: (o.Steps + 1) / 2, Relaxation: o.Relaxation, Refine: refine}
 }
 
 // pairSet is the set of the pairs of bodies that have contacts, hashed to 64 bits.

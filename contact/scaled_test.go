@@ -17,8 +17,11 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// scaledBy returns a column times a power of two.
+// scaledBy returns a column times a power of two; nil of nil.
 func scaledBy(v []float64, e int) []float64 {
+	if v == nil {
+		return nil
+	}
 	out := make([]float64, len(v))
 	for i, x := range v {
 		out[i] = math.Ldexp(x, e)
@@ -28,6 +31,9 @@ func scaledBy(v []float64, e int) []float64 {
 
 // scaledTwists scales velocities and angular velocities.
 func scaledTwists(v []float64, linear, angular int) []float64 {
+	if v == nil {
+		return nil
+	}
 	out := make([]float64, len(v))
 	for i, x := range v {
 		e := linear

@@ -113,7 +113,7 @@ func (s *Solver) Solve(ctx context.Context, p *Problem, o Options, out *Solution
 		return err
 	}
 	out.resize(p)
-	s.groups.form(p, s.only, &o, out)
+	s.groups.form(p, s.only, &o, s.trusted, out)
 	n := s.groups.len()
 	workers := max(1, min(o.Workers, n))
 	for len(s.workers) < workers {
@@ -163,7 +163,10 @@ func (s *worldSolver) solveWorld(g *groups, p *Problem, w int, o *Options, trust
 		if !g.serves(p, w) {
 			g = nil
 		}
-		s.solve(o, swept, g, w)
+		s.solve(o, swept, trusted, g, w)
+		e = s.measure(o.Model, s.v, s.lambda)
+	} else if trusted && !swept && o.Sweeps > 0 && e.ratio > exactly*o.Tolerance {
+		s.refine(o)
 		e = s.measure(o.Model, s.v, s.lambda)
 	}
 	out.Sweeps[w], out.Steps[w] = int32(s.sweeps), int32(s.steps)
@@ -218,14 +221,14 @@ func (s *Solution) invalid(p *Problem, w int) {
 // sweepsPerCheck is the number of sweeps between two residuals.
 const sweepsPerCheck = 5
 
-// solve leaves the impulses of the least residual in lambda. swept: sweeps were made. g is nil where package lanes
-// does not support the problem.
-func (s *worldSolver) solve(o *Options, swept bool, g *groups, w int) {
+// solve leaves the impulses of the least residual in lambda. swept: sweeps were made. more: see sweepAll. g is nil
+// where package lanes does not support the problem.
+func (s *worldSolver) solve(o *Options, swept, more bool, g *groups, w int) {
 	s.bestError = math.Inf(1)
 	copy(s.best, s.lambda)
 	_, done := s.keep(o.Model, s.v, s.lambda, o.Tolerance)
 	if !done && !swept && o.Sweeps > 0 {
-		done = s.sweepAll(o)
+		done = s.sweepAll(o, more)
 	}
 	if !done && o.Steps > 0 && g != nil {
 		done = s.newtonKernel(g, w, o)
@@ -240,22 +243,43 @@ func (s *worldSolver) solve(o *Options, swept bool, g *groups, w int) {
 	s.intoCones()
 }
 
+// exactly is the part of the tolerance below which impulses to start from are not refined.
+const exactly = 1e-3
+
+// refine makes a block of sweeps from impulses within the tolerance. The next step starts from what this one ends with:
+// if that were taken as it is, a body at rest would creep by the same error in every step.
+func (s *worldSolver) refine(o *Options) {
+	s.bestError = math.Inf(1)
+	s.keep(o.Model, s.v, s.lambda, o.Tolerance)
+	limited := *o
+	limited.Sweeps = min(o.Sweeps, sweepsPerCheck)
+	s.sweepAll(&limited, true)
+	copy(s.lambda, s.best)
+	s.intoCones()
+}
+
 // progress is the part of the least residual that two blocks of sweeps may leave without being slow.
 const progress = 0.6
 
-// sweepAll makes sweeps until the tolerance is reached, or they are slow and Newton's method is allowed.
-func (s *worldSolver) sweepAll(o *Options) (done bool) {
+// sweepAll makes sweeps until the tolerance is reached, or they are slow and Newton's method is allowed. Where more, a
+// block of sweeps follows the one that reaches the tolerance, unless its residual is as small as refine leaves it.
+func (s *worldSolver) sweepAll(o *Options, more bool) (done bool) {
 	s.prepare()
 	if o.Model == CCP {
 		s.setHeights()
 	}
 	before, past := math.Inf(1), s.bestError // two blocks and one block ago
-	for !done && s.sweeps < o.Sweeps {
+	for s.sweeps < o.Sweeps {
 		for range min(sweepsPerCheck, o.Sweeps-s.sweeps) {
 			s.sweep(o.Model, o.Relaxation)
 			s.sweeps++
 		}
-		_, done = s.keep(o.Model, s.v, s.lambda, o.Tolerance)
+		s.keep(o.Model, s.v, s.lambda, o.Tolerance)
+		if last := done; s.bestError <= o.Tolerance {
+			if done = true; last || !more || s.bestError <= exactly*o.Tolerance {
+				break
+			}
+		}
 		if o.Steps > 0 && slow(s.bestError, before, o.Tolerance) {
 			break
 		}

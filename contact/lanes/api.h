@@ -9,6 +9,7 @@ typedef struct {
     int32_t worlds;           // of the group, 1 to 8
     int32_t convex;           // 0: NCP, 1: CCP
     int32_t sweeps, steps;    // at most, of Newton's method
+    int32_t refine;           // see Options
     double tolerance, relaxation;
 } lanes_options;
 

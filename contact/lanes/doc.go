@@ -41,4 +41,7 @@ type Options struct {
 	Steps      int     // at most, of Newton's method
 	Sweeps     int     // at most; a residual follows each fifth and the last
 	Relaxation float64 // ω, in (0, 2)
+	// Refine has a block of sweeps made of worlds that are solved by the impulses to start from, unless these are as
+	// good as float64 makes them: the first ones of the next problem are its impulses, and its errors would add up.
+	Refine bool
 }

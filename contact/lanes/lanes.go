@@ -84,6 +84,9 @@ func (s *Scratch) set(p *Problem, worlds int, o *Options) {
 	if o.Convex {
 		s.options.convex = 1
 	}
+	if o.Refine {
+		s.options.refine = 1
+	}
 }
 
 func find(name string) *variant {

@@ -18,6 +18,7 @@
 #define BLOCK 5      // sweeps between two residuals
 #define PROGRESS 0.6 // of two blocks, see slow
 #define EXACT 1e-3   // of the tolerance, see start
+#define MORE 2       // blocks of sweeps of a world that is solved, see start
 #define HALVES 2     // of a group, in float64
 #define LANES_OF_D 4 // of a half
 
@@ -74,6 +75,7 @@ typedef struct {
     double past[2][W]; // those one and two blocks ago
     int32_t made[W];   // sweeps
     int closed[W];     // whether a world is swept no more
+    int more[W];       // blocks of sweeps to make of a world that is solved, see close
     int fresh[HALVES]; // whether v is that of the best impulses of all worlds
 } group;
 
@@ -548,6 +550,13 @@ static int slow(const lanes_options *o, double now, double before) {
     return o->steps > 0 && rate > PROGRESS && now * rate * rate > o->tolerance;
 }
 
+// close returns whether the impulses of a world are good enough: within the tolerance, and where o->refine, EXACT or
+// after the last of so many more blocks of sweeps.
+static int close(group *g, int l) {
+    if (!(g->best[l] <= g->o->tolerance)) return 0;
+    return g->best[l] <= EXACT * g->o->tolerance || g->more[l]-- <= 0;
+}
+
 // keep measures the impulses and keeps those of the least residual. It returns whether a world is to be swept on.
 static int keep(group *g, int sweeps) {
     int open = 0;
@@ -566,7 +575,7 @@ static int keep(group *g, int sweeps) {
             }
             if (better_now) g->best[l] = e[i], better[i] = 1, any = 1;
             else g->fresh[h] = 0;
-            g->closed[l] |= g->best[l] <= g->o->tolerance;
+            if (!g->closed[l]) g->closed[l] = close(g, l);
             open |= !g->closed[l];
         }
         if (!any) continue;
@@ -626,7 +635,9 @@ static void start_from_rest(group *g) {
 
 // start starts the sweeps of bodies that touch only bodies that do not move, see alone.h, and returns whether a world
 // is to be swept. It is for worlds far above the rounding of float64, also within the tolerance: bodies at rest that
-// are solved to the tolerance alone would creep with the warm impulses. The other worlds keep their impulses and bits.
+// are solved to the tolerance alone would creep with the warm impulses. For the same reason a block of sweeps is made
+// of such worlds where o->refine, and MORE of them follow where sweeps solve a world. The other worlds keep their
+// impulses and bits.
 static int start(group *g) {
     int open = 0, changed = 0;
     for (int l = 0; l < g->o->worlds; l++) {
@@ -643,7 +654,8 @@ static int start(group *g) {
     }
     open = 0;
     for (int l = 0; l < g->o->worlds; l++) {
-        g->closed[l] = g->best[l] <= g->o->tolerance;
+        g->more[l] = !g->o->refine ? 0 : g->best[l] <= g->o->tolerance ? 1 : MORE;
+        g->closed[l] = close(g, l);
         open |= !g->closed[l];
     }
     return open;
