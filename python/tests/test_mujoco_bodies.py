@@ -14,6 +14,7 @@ from conftest import ROOT
 import clearance as cl
 from clearance import _mujoco_fields as table
 from clearance import contact
+from clearance._fields import INERT
 
 mujoco: Any = pytest.importorskip("mujoco", reason="mujoco is not installed: pip install mujoco to run these tests")
 
@@ -157,7 +158,7 @@ def test_fields_that_move_nothing() -> None:
     want, tried = steps(model_of()), 0
     for name, value in table.fields(model_of()):
         row = table.row_of(name)
-        if row is None or row.bodies != table.INERT or not value.size or name.endswith(("adr", "bodyid", "map")):
+        if row is None or row.bodies != INERT or not value.size or name.endswith(("adr", "bodyid", "map")):
             continue
         model = model_of()
         owner, field = (model.opt, name[4:]) if name.startswith("opt.") else (model, name)

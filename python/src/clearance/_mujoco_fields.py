@@ -7,134 +7,85 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from functools import cache
 from typing import Any, Final
 
 import numpy as np
 
 from ._arrays import Array
+from ._fields import FieldTable, shortened
 from ._mujoco_friction import anisotropic
 from ._mujoco_model import name_of, package
 
-USED: Final = "used"
-UNREAD: Final = "-"  # a scene has no motion of its own
-COMPILED: Final = "of other fields"  # by the compiler of MuJoCo
-INERT: Final = "moves nothing"
-SOLVER: Final = "MuJoCo's own solver"
-
-
-@dataclass(frozen=True)
-class Row:
-    """Fields, by name or by pattern, and what becomes of them: USED, UNREAD, COMPILED, INERT, SOLVER, or in backquotes
-    the keys of ``omit`` by which simulations leave out what they otherwise refuse."""
-
-    fields: str
-    scene: str
-    bodies: str
-
-    @property
-    def patterns(self) -> list[str]:
-        return self.fields.split()
-
-
-# A name stands in one row; patterns are looked at after names.
-ROWS: Final = (
-    Row("opt.timestep opt.gravity", UNREAD, USED),
-    Row("opt.disableflags", USED, USED),
-    Row("opt.enableflags", UNREAD, "`override`, `sleep`"),
-    Row("opt.density opt.viscosity opt.wind geom_fluid", UNREAD, "`fluid`"),
-    Row("opt.o_margin opt.o_solref opt.o_solimp opt.o_friction", UNREAD, "`override`"),
-    Row("opt.disableactuator", UNREAD, "`actuator`"),
-    Row("opt.magnetic", UNREAD, INERT),
-    Row(
-        "opt.impratio opt.tolerance opt.ls_tolerance opt.noslip_tolerance opt.ccd_tolerance opt.integrator opt.cone "
-        "opt.jacobian opt.solver opt.iterations opt.ls_iterations opt.noslip_iterations opt.ccd_iterations "
-        "opt.sdf_initpoints opt.sdf_iterations opt.sleep_tolerance",
-        UNREAD,
-        SOLVER,
-    ),
-    Row("qpos0", USED, USED),
-    Row(
-        "body_parentid body_weldid body_mocapid body_jntnum body_jntadr body_dofnum body_sameframe body_pos body_quat "
-        "body_ipos body_iquat",
-        USED,
-        USED,
-    ),
-    Row("body_mass body_inertia", UNREAD, USED),
-    Row("body_gravcomp", UNREAD, "`gravcomp`"),
-    Row("body_plugin", UNREAD, "`plugin`"),
-    Row(
-        "body_rootid body_dofadr body_treeid body_geomnum body_geomadr body_simple body_subtreemass body_invweight0 "
-        "body_margin body_contype body_conaffinity body_bvhadr body_bvhnum",
-        UNREAD,
-        COMPILED,
-    ),
-    Row("jnt_type jnt_qposadr jnt_bodyid", USED, USED),
-    Row("jnt_pos jnt_axis jnt_limited jnt_range", USED, "of other joints"),
-    Row(
-        "jnt_solref jnt_solimp jnt_margin jnt_actfrclimited jnt_actfrcrange jnt_actgravcomp",
-        UNREAD,
-        "of other joints",
-    ),
-    Row("jnt_stiffness jnt_stiffnesspoly jnt_springyield qpos_spring", UNREAD, "`stiffness`"),
-    Row("jnt_dofadr jnt_actuatorid jnt_plasticadr", UNREAD, COMPILED),
-    Row("dof_frictionloss dof_solref dof_solimp", UNREAD, "`frictionloss`"),
-    Row("dof_armature", UNREAD, "`armature`"),
-    Row("dof_damping dof_dampingpoly", UNREAD, "`damping`"),
-    Row("dof_jntid", UNREAD, USED),
-    Row("dof_bodyid dof_parentid dof_treeid dof_Madr dof_simplenum dof_invweight0 dof_M0 dof_length", UNREAD, COMPILED),
-    Row("tree_sleep_policy", UNREAD, "`sleep`"),
-    Row("tree_bodyadr tree_bodynum tree_dofadr tree_dofnum", UNREAD, COMPILED),
-    Row(
-        "geom_type geom_contype geom_conaffinity geom_bodyid geom_dataid geom_sameframe geom_size geom_pos geom_quat",
-        USED,
-        USED,
-    ),
-    Row("geom_margin", '`margin="add"`', "`margin`"),
-    Row("geom_friction geom_priority", UNREAD, USED),
-    Row("geom_condim", UNREAD, "used, above 3 `condim`"),
-    Row("geom_gap pair_gap", UNREAD, "`gap`"),
-    Row("geom_solref pair_solref pair_solreffriction", UNREAD, "`solref`"),
-    Row("geom_solimp pair_solimp", UNREAD, "`solimp`"),
-    Row("geom_solmix", UNREAD, "`solref`, `solimp`"),
-    Row("geom_surfacevel", UNREAD, "`surfacevel`"),
-    Row("geom_adhesion pair_adhesion", UNREAD, "`adhesion`"),
-    Row("geom_plugin", "the name of the geom", "the name of the geom"),
-    Row("geom_aabb geom_rbound", UNREAD, COMPILED),
-    Row("pair_geom1 pair_geom2", USED, USED),
-    Row("pair_friction", UNREAD, "used, if unequal `anisotropy`"),
-    Row("pair_dim", UNREAD, "used, above 3 `condim`"),
-    Row("pair_margin", UNREAD, "`margin`"),
-    Row("pair_signature", UNREAD, COMPILED),
-    Row("exclude_signature", USED, USED),
-    Row("mesh_vert mesh_vertadr mesh_vertnum mesh_face mesh_faceadr mesh_facenum mesh_graph mesh_graphadr", USED, USED),
-    Row("hfield_*", "the name of the geom", "the name of the geom"),
-    Row("flex_contype flex_conaffinity flex_selfcollide", "the name of the flex", "the name of the flex"),
-    Row("flex_* flexedge_* flexvert_* flexelem_* efm0_* efmC_*", UNREAD, "the name of the flex"),
-    Row("eq_*", UNREAD, "`equality`"),
-    Row("tendon_* ten_* wrap_*", UNREAD, "`tendon`"),
-    Row("actuator_*", UNREAD, "`actuator`"),
-    Row("plugin plugin_*", UNREAD, "`plugin`"),
-    Row("mesh_* bvh_* oct_* B_* M_* D_* mapM2M mapM2D mapD2M", UNREAD, COMPILED),
-    Row(
-        "body_user jnt_user jnt_group geom_user geom_group geom_matid geom_rgba geom_castshadow site_* cam_* light_* "
-        "skin_* tex_* mat_* sensor_* numeric_* text_* tuple_* key_* name_* names_map",
-        UNREAD,
-        INERT,
-    ),
+# What becomes of a field: used, "-" (a scene has no motion of its own), "of other fields" (by the compiler of MuJoCo),
+# moves nothing, MuJoCo's own solver, or in backquotes the keys of ``omit`` by which simulations leave out what they
+# otherwise refuse.
+_TABLE: Final = FieldTable(
+    ("fields", "`from_model`", "`from_mujoco`"),
+    """
+- | used | opt.timestep opt.gravity
+used | used | opt.disableflags
+- | `override`, `sleep` | opt.enableflags
+- | `fluid` | opt.density opt.viscosity opt.wind geom_fluid
+- | `override` | opt.o_margin opt.o_solref opt.o_solimp opt.o_friction
+- | `actuator` | opt.disableactuator
+- | moves nothing | opt.magnetic
+- | MuJoCo's own solver | opt.impratio opt.tolerance opt.ls_tolerance opt.noslip_tolerance opt.ccd_tolerance
+  opt.integrator opt.cone opt.jacobian opt.solver opt.iterations opt.ls_iterations opt.noslip_iterations
+  opt.ccd_iterations opt.sdf_initpoints opt.sdf_iterations opt.sleep_tolerance
+used | used | qpos0
+used | used | body_parentid body_weldid body_mocapid body_jntnum body_jntadr body_dofnum body_sameframe body_pos
+  body_quat body_ipos body_iquat
+- | used | body_mass body_inertia
+- | `gravcomp` | body_gravcomp
+- | `plugin` | body_plugin
+- | of other fields | body_rootid body_dofadr body_treeid body_geomnum body_geomadr body_simple body_subtreemass
+  body_invweight0 body_margin body_contype body_conaffinity body_bvhadr body_bvhnum
+used | used | jnt_type jnt_qposadr jnt_bodyid
+used | of other joints | jnt_pos jnt_axis jnt_limited jnt_range
+- | of other joints | jnt_solref jnt_solimp jnt_margin jnt_actfrclimited jnt_actfrcrange jnt_actgravcomp
+- | `stiffness` | jnt_stiffness jnt_stiffnesspoly jnt_springyield qpos_spring
+- | of other fields | jnt_dofadr jnt_actuatorid jnt_plasticadr
+- | `frictionloss` | dof_frictionloss dof_solref dof_solimp
+- | `armature` | dof_armature
+- | `damping` | dof_damping dof_dampingpoly
+- | used | dof_jntid
+- | of other fields | dof_bodyid dof_parentid dof_treeid dof_Madr dof_simplenum dof_invweight0 dof_M0 dof_length
+- | `sleep` | tree_sleep_policy
+- | of other fields | tree_bodyadr tree_bodynum tree_dofadr tree_dofnum
+used | used | geom_type geom_contype geom_conaffinity geom_bodyid geom_dataid geom_sameframe geom_size geom_pos
+  geom_quat
+`margin="add"` | `margin` | geom_margin
+- | used | geom_friction geom_priority
+- | used, above 3 `condim` | geom_condim
+- | `gap` | geom_gap pair_gap
+- | `solref` | geom_solref pair_solref pair_solreffriction
+- | `solimp` | geom_solimp pair_solimp
+- | `solref`, `solimp` | geom_solmix
+- | `surfacevel` | geom_surfacevel
+- | `adhesion` | geom_adhesion pair_adhesion
+the name of the geom | the name of the geom | geom_plugin
+- | of other fields | geom_aabb geom_rbound
+used | used | pair_geom1 pair_geom2
+- | used, if unequal `anisotropy` | pair_friction
+- | used, above 3 `condim` | pair_dim
+- | `margin` | pair_margin
+- | of other fields | pair_signature
+used | used | exclude_signature
+used | used | mesh_vert mesh_vertadr mesh_vertnum mesh_face mesh_faceadr mesh_facenum mesh_graph mesh_graphadr
+the name of the geom | the name of the geom | hfield_*
+the name of the flex | the name of the flex | flex_contype flex_conaffinity flex_selfcollide
+- | the name of the flex | flex_* flexedge_* flexvert_* flexelem_* efm0_* efmC_*
+- | `equality` | eq_*
+- | `tendon` | tendon_* ten_* wrap_*
+- | `actuator` | actuator_*
+- | `plugin` | plugin plugin_*
+- | of other fields | mesh_* bvh_* oct_* B_* M_* D_* mapM2M mapM2D mapD2M
+- | moves nothing | body_user jnt_user jnt_group geom_user geom_group geom_matid geom_rgba geom_castshadow site_*
+  cam_* light_* skin_* tex_* mat_* sensor_* numeric_* text_* tuple_* key_* name_* names_map
+""",
 )
-
-
-@cache
-def row_of(name: str) -> Row | None:
-    """The row of a field, by its name, or by the first pattern that it has."""
-    for exact in (True, False):
-        for row in ROWS:
-            for pattern in row.patterns:
-                if name == pattern if exact else fnmatchcase(name, pattern):
-                    return row
-    return None
+ROWS: Final = _TABLE.rows
+row_of = _TABLE.row_of
 
 
 def fields(model: Any) -> Iterator[tuple[str, Array]]:
@@ -149,21 +100,9 @@ def fields(model: Any) -> Iterator[tuple[str, Array]]:
             yield f"opt.{name}", np.asarray(value)
 
 
-_COLUMNS: Final = 120
-
-
 def table() -> str:
-    """The rows as Markdown, each of as many lines as its fields need."""
-    lines = ["| fields | `from_model` | `from_mujoco` |", "|---|---|---|"]
-    for row in ROWS:
-        end, text = f" | {row.scene} | {row.bodies} |", ""
-        for pattern in row.patterns:
-            if text and len(f"| {text}, `{pattern}`{end}") > _COLUMNS:
-                lines.append(f"| {text}{end}")
-                text = ""
-            text += f", `{pattern}`" if text else f"`{pattern}`"
-        lines.append(f"| {text}{end}")
-    return "\n".join(lines) + "\n"
+    """The rows as Markdown."""
+    return _TABLE.markdown()
 
 
 def keys() -> str:
@@ -339,14 +278,8 @@ def refused(model: Any, geoms: Collection[int], omit: Collection[str]) -> dict[s
     for key, feature in FEATURES.items():
         names = list(dict.fromkeys(feature.find(model, geoms)))
         if names and key not in omit:
-            found[key] = f"{feature.about}: {shortened(names)}"
+            found[key] = f"{feature.about}: {shortened([repr(n) for n in names])}"
     for name in (*unknown_fields(model), *unknown_flags(model)):
         if name not in omit:
             found[name] = f"{name}, which this version of the package does not know"
     return found
-
-
-def shortened(names: list[str]) -> str:
-    """A few names of a list."""
-    shown = ", ".join(repr(name) for name in names[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
