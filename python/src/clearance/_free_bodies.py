@@ -1,25 +1,17 @@
-"""Free rigid bodies of models, for simulations, and those of URDF files."""
+"""Free rigid bodies of models, for simulations."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from ._arrays import Array
-from ._bodies import Body, Part
-from ._decompose import concavity
-from ._errors import FileError, OptionError
+from ._bodies import Body, Part, Surface
 from ._kinematics import product, rotated
 from ._library import Library
-from ._mesh_files import MeshFiles
-from ._meshes import UP_AXES, UpAxis
-from ._options import flag, one_of
-from ._urdf_xml import Robot, read
-from ._xml import Given, Notes, Readable, Source
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,7 +52,7 @@ class Rigid:
         """A part of a link at a pose in the frame of the body."""
         at = position + rotated(rotation, np.asarray(part.position, np.float64))
         axes = product(rotation, np.asarray(part.rotation, np.float64))
-        self.parts.append(Part(shape, tuple(at), tuple(axes)))
+        self.parts.append(replace(part, shape=shape, position=tuple(at), rotation=tuple(axes)))
 
     def add_mass(self, mass: float, center: Array, inertia: Array) -> None:
         """A mass with its inertia [3,3] about its center, in the axes of the body."""
@@ -94,6 +86,7 @@ def free_bodies(
     poses: list[Array],
     options: dict[str, Any],
     omitted: Collection[str] = (),
+    notes: Collection[str] = (),
 ) -> FreeBodies:
     """Bodies by mass, center and inertia (columns) and poses [7] of each."""
     pose = np.array(poses).reshape(-1, 7)
@@ -107,85 +100,25 @@ def free_bodies(
         pose[:, 3:].copy(),
         options,
         list(omitted),
+        list(notes),
     )
 
 
-def from_urdf(
-    sources: Given | Sequence[Given],
-    *,
-    concave: Literal["raise", "hull", "coacd"] = "raise",
-    packages: Mapping[str, str | os.PathLike[str]] | None = None,
-    omit: Collection[str] = (),
-    strict: bool = False,
-    up_axis: UpAxis = "ignore",
-    inertia: Literal["file", "shapes"] = "file",
-) -> FreeBodies:
-    """Free bodies of URDF files, one of each: its links, which fixed joints may connect, with their masses.
-
-    A joint that moves is refused by name, and so is a file without a mass. A body of mass 0 does not move, as in
-    PyBullet. An inertia that is not positive definite is refused: ``inertia="shapes"`` takes center of mass and inertia
-    of all bodies from their shapes, of a uniform density that gives the mass of the file. The poses are the origin. The
-    other options are those of :func:`clearance.urdf.load`.
-    """
-    if inertia not in ("file", "shapes"):
-        raise OptionError(f'inertia: {inertia!r}, want "file" or "shapes"')
-    from .urdf import scene_of
-
-    every = [sources] if isinstance(sources, (str, os.PathLike, bytes, Readable)) else list(sources)
-    notes = Notes(flag("strict", strict))
-    up_axis = one_of("up_axis", up_axis, UP_AXES)
-    library, bodies, columns = Library(), list[Body](), list[tuple[float, Array, Array]]()
-    for given in every:
-        source = Source.of(given, "urdf")
-        robot = read(source, omit, notes, masses=True)
-        meshes = MeshFiles(source.folder, packages or {}, library, notes, concavity(concave), None, 0.0, up_axis)
-        scene = scene_of(robot, meshes)
-        if scene.joint_names:
-            raise OptionError(f"{source.name}: joint {scene.joint_names[0]!r} moves: simulations have no joints")
-        links = scene.forward(np.zeros((1, 0)))[0]
-        rigid = Rigid()
-        for body, link in zip(scene.bodies, scene.body_links, strict=True):
-            for part in body.parts:
-                rigid.add_part(part.shape, links[link, :3], links[link, 3:], part)
-        if not rigid.parts:
-            raise FileError(f"{source.name}: no link has collision geometry")
-        bodies.append(Body(tuple(rigid.parts), scene.link_names[0]))
-        columns.append(_weighed(source.name, robot, links, rigid, inertia == "shapes", library, bodies[-1], notes))
-    rest = np.array([0.0, 0, 0, 1, 0, 0, 0])
-    made = free_bodies(library, bodies, columns, [rest] * len(bodies), {})
-    return replace(made, notes=notes.lines)
-
-
-def _weighed(
-    path: str, robot: Robot, links: Array, rigid: Rigid, by_shapes: bool, library: Library, body: Body, notes: Notes
-) -> tuple[float, Array, Array]:
-    """Mass, center and inertia [6] of a robot whose links are at the poses [L,7]."""
-    every = [(i, k) for i, link in enumerate(robot.links) for k in link.inertials]
-    if not every:
-        raise FileError(f"{path}: no link has a mass; give <inertial> to one")
-    for i, inertial in every:
-        position, rotation = links[i, :3], links[i, 3:]
-        axes = product(rotation, inertial.rotation)
-        center = position + rotated(rotation, inertial.center)
-        rigid.add_mass(inertial.mass, center, rotated_inertia(axes, inertial.inertia))
-    if not rigid.mass:
-        notes.take(every[0][1].where, "mass 0: the body does not move")
-        return np.inf, np.zeros(3), np.zeros(6)
-    if by_shapes:
-        from .contact import mass_properties
-
-        mass, centers, moments = mass_properties(library, [body])
-        return rigid.mass, centers[0], moments[0] * (rigid.mass / mass[0])
-    found = rigid.column()
-    xx, yy, zz, xy, xz, yz = found[2]
-    least, *_, most = np.linalg.eigvalsh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])).tolist()
-    # Eigenvalues of a symmetric matrix are known to some units of roundoff of the largest one.
-    if not least > 64 * np.finfo(np.float64).eps * max(most, 0.0):
-        where = min((k for _, k in every), key=lambda k: float(np.linalg.eigvalsh(k.inertia)[0])).where
-        what = f"the least principal moment of inertia of the body is {least:g} kg m² of {most:g}, want it above 0"
-        by = 'clearance.contact.mass_properties has that of its shapes, and inertia="shapes" takes it'
-        raise FileError(f"{where}: {what}; {by}")
-    return found
-
-
-__all__ = ["FreeBodies", "from_urdf"]
+def pair_surfaces(
+    bodies: int, of: Callable[[int, int], Array], default: Callable[[int, int], Any], skip: Collection[frozenset[int]]
+) -> list[Surface]:
+    """The surfaces of the pairs of bodies that are not skipped whose frictions [A,B], of each part of one with each of
+    the other, are not those by default: one for a pair whose parts have one friction, or one for each pair of parts."""
+    listed = []
+    for j in range(bodies):
+        for i in range(j):
+            if frozenset((i, j)) in skip:
+                continue
+            values, rule = of(i, j), np.broadcast_to(default(i, j), of(i, j).shape)
+            if (values == values[0, 0]).all():
+                if (values != rule).any():
+                    listed.append(Surface(i, j, friction=float(values[0, 0])))
+                continue
+            for k, m in np.argwhere(values != rule).tolist():
+                listed.append(Surface(i, j, friction=float(values[k, m]), part_a=k, part_b=m))
+    return listed

@@ -9,6 +9,7 @@ import numpy as np
 
 from ._arrays import Array
 from ._bodies import Surface
+from ._free_bodies import pair_surfaces
 from ._mujoco_model import name_of
 
 
@@ -44,21 +45,13 @@ def surfaces(model: Any, geoms: list[list[int]], skip: Sequence[tuple[int, int]]
     """A coefficient [M] of each body, given its geoms, which are its parts: the most frequent one. And the surfaces of
     the pairs that are not skipped whose friction is not the larger one of these."""
     frictions, skipped = Frictions(model), {frozenset(p) for p in skip}
-    own, listed = np.zeros(len(geoms)), []
+    own = np.zeros(len(geoms))
     for i, parts in enumerate(geoms):
         values, counts = np.unique(frictions.sliding[parts], return_counts=True)
         own[i] = values[np.argmax(counts)]
-    for j in range(len(geoms)):
-        for i in range(j):
-            if frozenset((i, j)) in skipped:
-                continue
-            values = frictions.of(geoms[i], geoms[j])
-            if len(np.unique(values)) == 1:
-                if values[0, 0] != max(own[i], own[j]):
-                    listed.append(Surface(i, j, friction=float(values[0, 0])))
-                continue
-            for k, m in np.argwhere(values != max(own[i], own[j])).tolist():
-                listed.append(Surface(i, j, friction=float(values[k, m]), part_a=k, part_b=m))
+    listed = pair_surfaces(
+        len(geoms), lambda i, j: frictions.of(geoms[i], geoms[j]), lambda i, j: max(own[i], own[j]), skipped
+    )
     return own, listed
 
 

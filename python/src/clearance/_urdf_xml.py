@@ -1,6 +1,6 @@
 """URDF files: links with what collides and what they weigh, and joints.
 
-An element that has no meaning here is left out. One that is not known is noted, unless it could be a known one that is
+The table of fields says what is read. An element that is not known is noted, unless it could be a known one that is
 misspelt or out of place: that is an error, since a link would lose a shape, or a joint its axis, and nobody would see
 it.
 """
@@ -16,52 +16,17 @@ import numpy as np
 
 from ._arrays import Array
 from ._errors import FileError, OptionError
+from ._fields import USED
 from ._kinematics import of_rpy
+from ._urdf_fields import ATTRIBUTES, CHILDREN, ELEMENTS, NOTED, fate, refuses
+from ._urdf_surface import SURFACE_ELEMENTS, Stated, Surfaces, value_of
 from ._xml import Element, Notes, Source, parse
 
-# The elements that may stand in an element.
-_CHILDREN: Final[dict[str, frozenset[str]]] = {
-    "robot": frozenset({"link", "joint"}),
-    "link": frozenset({"collision", "inertial"}),
-    "collision": frozenset({"origin", "geometry"}),
-    "geometry": frozenset({"box", "cylinder", "sphere", "capsule", "mesh", "plane"}),
-    "inertial": frozenset({"origin", "mass", "inertia"}),
-    "joint": frozenset({"origin", "parent", "child", "axis", "limit", "mimic"}),
-}
-# Those that have no part in collisions, masses or motions: nothing in them is looked at.
-_WITHOUT_MEANING: Final[dict[str, frozenset[str]]] = {
-    "robot": frozenset({"material", "transmission", "gazebo", "sensor", "ros2_control", "mujoco"}),
-    "link": frozenset({"visual", "contact", "sensor", "gazebo", "self_collision_checking"}),
-    "collision": frozenset({"material", "verbose", "contact_coefficients"}),
-    "joint": frozenset({"dynamics", "calibration", "safety_controller"}),
-}
 # Elements out of place that every reader passes over, since they can have no meaning there.
 _STRAY: Final = frozenset({("link", "origin"), ("robot", "origin")})
 
-_ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
-    "robot": frozenset({"name", "version"}),
-    "link": frozenset({"name", "type", "concave"}),
-    "joint": frozenset({"name", "type", "dont_collapse"}),
-    "collision": frozenset({"name", "group", "mask", "concave"}),
-    "geometry": frozenset(),
-    "inertial": frozenset(),
-    "origin": frozenset({"xyz", "rpy"}),
-    "box": frozenset({"size"}),
-    "cylinder": frozenset({"radius", "length"}),
-    "capsule": frozenset({"radius", "length"}),
-    "sphere": frozenset({"radius"}),
-    "mesh": frozenset({"filename", "scale"}),
-    "plane": frozenset({"normal"}),
-    "parent": frozenset({"link"}),
-    "child": frozenset({"link"}),
-    "axis": frozenset({"xyz", "rpy"}),
-    "limit": frozenset({"lower", "upper", "effort", "velocity"}),
-    "mimic": frozenset({"joint", "multiplier", "offset"}),
-    "mass": frozenset({"value"}),
-    "inertia": frozenset({"ixx", "ixy", "ixz", "iyx", "iyy", "iyz", "izx", "izy", "izz"}),
-}
-_ONCE: Final = frozenset(_ATTRIBUTES) - {"link", "joint", "collision", "inertial"}
-_KNOWN: Final = frozenset().union(*_CHILDREN.values())
+# Elements of which one may stand in another, the same again at most.
+_ONCE: Final = (ELEMENTS | SURFACE_ELEMENTS) - {"link", "joint", "collision", "inertial"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +47,7 @@ class Collision:
     position: Array
     rotation: Array
     geometry: Geometry
+    surfaces: list[Stated]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,23 +87,45 @@ class JointElement:
     mimic: tuple[str, float, float] | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Robot:
-    """The robot of a file."""
+    """The robot of a file. ``refused`` are what simulations lack of it, by the names that ``omit`` takes, with their
+    places, ``omitted`` the names that it took. ``still`` says by what of the file the robot does not move."""
 
     name: str
     links: list[Link] = field(default_factory=list)
     joints: list[JointElement] = field(default_factory=list)
+    refused: dict[str, list[str]] = field(default_factory=dict)
+    omitted: set[str] = field(default_factory=set)
+    still: str = ""
+
+    @property
+    def root(self) -> str:
+        """The name of the first link that is the child of no joint."""
+        children = {j.child for j in self.joints}
+        return next((link.name for link in self.links if link.name not in children), "")
 
 
-def read(source: Source, omit: Collection[str], notes: Notes, masses: bool = False) -> Robot:
-    """The robot of a URDF file. ``omit`` names elements to leave out as PARENT/ELEMENT. What links weigh is read if it
-    is asked for."""
+def check_omit(omit: Collection[str]) -> None:
+    """Raise OptionError unless names are PARENT/ELEMENT."""
     if isinstance(omit, str):
         raise OptionError(f"omit: {omit!r} is a text, want a list of names, such as ({omit!r},)")
     for name in omit:
         if not isinstance(name, str) or name.count("/") != 1 or not all(name.split("/")):
             raise OptionError(f"omit: {name!r}, want PARENT/ELEMENT, such as 'link/{str(name).rsplit('/', 1)[-1]}'")
+
+
+def check_omitted(omit: Collection[str], omitted: Collection[str], name: str) -> None:
+    """Raise OptionError for names that left nothing out."""
+    for wanted in omit:
+        if wanted not in omitted:
+            raise OptionError(f"omit: {wanted!r} is no element of {name} that could be left out")
+
+
+def read(source: Source, omit: Collection[str], notes: Notes, masses: bool = False) -> Robot:
+    """The robot of a URDF file. ``omit`` names elements to leave out as PARENT/ELEMENT, and attributes as
+    ELEMENT/@ATTRIBUTE. What links weigh, and what else simulations look at, is read if it is asked for."""
+    check_omit(omit)
     root = parse(source, notes)
     reader = _Reader(source.name, omit, notes, masses)
     if root.tag == "sdf":
@@ -145,23 +133,30 @@ def read(source: Source, omit: Collection[str], notes: Notes, masses: bool = Fal
     if root.tag != "robot":
         reader.fail(root, "is the root element, want <robot>")
     reader.check(root)
-    for name in omit:
-        if name not in reader.omitted:
-            raise OptionError(f"omit: {name!r} is no element of {source.name} that could be left out")
-    return reader.robot(root)
+    if not masses:  # simulations of several files take a name that one of them has
+        check_omitted(omit, reader.omitted, source.name)
+    robot = reader.robot(root)
+    robot.refused, robot.omitted = reader.refused, reader.omitted
+    return robot
 
 
 class _Reader:
     def __init__(self, path: str, omit: Collection[str], notes: Notes, masses: bool) -> None:
         self.path, self.omit, self.notes, self.masses = path, omit, notes, masses
         self.omitted: set[str] = set()
-        self.inside = ""  # the link or joint that is read
+        self.refused: dict[str, list[str]] = {}
+        self.inside = ""  # the link, joint or extension that is read
 
     def where(self, element: Element) -> str:
         return f"{self.path}, line {element.line}"
 
     def fail(self, element: Element, reason: str) -> NoReturn:
         raise FileError(f"{self.where(element)}: <{element.tag}>{self.inside} {reason}")
+
+    def refuse(self, name: str, element: Element, what: str = "") -> None:
+        """Note what simulations lack, by the name that ``omit`` takes."""
+        place = f"<{element.tag}>{what}{self.inside} ({self.where(element)})"
+        self.refused.setdefault(name, []).append(place)
 
     # -- elements -----------------------------------------------------------------------------------------------------
 
@@ -170,19 +165,24 @@ class _Reader:
         tag = element.tag
         if tag in ("link", "joint"):
             self.inside = f" of {tag} {element.get('name') or ''!r}"
+        elif tag == "gazebo":
+            self.inside = f" of {tag} {element.get('reference') or ''!r}"
         self.attributes(element)
         kept: list[Element] = []
         for child in element:
             name = f"{tag}/{child.tag}"
+            what = fate(name, self.masses)
             if name in self.omit:
                 self.omitted.add(name)
-            elif child.tag == "inertial" and not self.masses:
-                continue
-            elif child.tag in _CHILDREN.get(tag, ()):
+            elif what is None:
+                self.unknown(element, child)
+            elif what.startswith(USED):
                 self.check(child)
                 kept.append(child)
-            elif child.tag not in _WITHOUT_MEANING.get(tag, ()):
-                self.unknown(element, child)
+            elif what == NOTED:
+                self.unread(element, child)
+            elif refuses(what, value_of(child)):
+                self.refuse(name, child, f" {value_of(child)}".rstrip())
         element.children = kept
         names = [c.tag for c in kept]
         for name in sorted({n for n in names if n in _ONCE and names.count(n) > 1}):
@@ -192,26 +192,47 @@ class _Reader:
             self.notes.take(self.where(same[1]), f"<{name}> in <{tag}> is there twice, the same", self.inside)
             element.children = [c for c in element if c.tag != name or c is same[0]]
         if tag == "geometry" and len(kept) != 1:
-            want = ", ".join(sorted(_CHILDREN["geometry"]))
+            want = ", ".join(sorted(CHILDREN["geometry"]))
             self.fail(element, f"has {len(kept)} elements, want one" if kept else f"is empty, want one of {want}")
-        if tag in ("link", "joint"):
+        if tag in ("link", "joint", "gazebo"):
             self.inside = ""
 
     def attributes(self, element: Element) -> None:
         """Raise FileError for expressions of xacro, and for attributes that would have a meaning if they were known."""
-        known = _ATTRIBUTES[element.tag]
+        known = ATTRIBUTES.get(element.tag)
         for name, value in element.attrib.items():
             if "${" in value or "$(" in value:
                 what = "an expression of xacro, which expands the file: run it first"
                 self.fail(element, f"has {name}={value!r}, {what}")
-            if name in known or ":" in name or name == "xmlns":
+            row = f"{element.tag}/@{name}"
+            if row in self.omit:
+                self.omitted.add(row)
+            elif known is None or name == "xmlns" or name.startswith("xmlns:"):
                 continue
-            close = [k for k in sorted(known) if k not in element.attrib and _close(name, k)]
-            if close or element.tag == "origin":
-                want = f"want {close[0]!r}" if close else f"want {' and '.join(sorted(known))}"
-                self.fail(element, f"has the unknown attribute {name!r}, {want}")
-            what = f"<{element.tag}> has the unknown attribute {name!r}"
-            self.notes.take(self.where(element), what, self.inside, f"; want one of {', '.join(sorted(known))}")
+            elif name in known:
+                kept = fate(row, self.masses) or ""
+                if kept == NOTED:
+                    what = f"<{element.tag}> has the attribute {name!r}, left out"
+                    self.notes.take(self.where(element), what, self.inside)
+                elif refuses(kept, value):
+                    self.refuse(row, element, f" {name}={value!r}")
+            else:
+                self.unknown_attribute(element, name, known)
+        for name in [n for n in element.attrib if f"{element.tag}/@{n}" in self.omit]:
+            del element.attrib[name]
+
+    def unknown_attribute(self, element: Element, name: str, known: Collection[str]) -> None:
+        close = [k for k in sorted(known) if k not in element.attrib and _close(name, k)]
+        if close or (element.tag == "origin" and ":" not in name):
+            want = f"want {close[0]!r}" if close else f"want {' and '.join(sorted(known))}"
+            self.fail(element, f"has the unknown attribute {name!r}, {want}")
+        what = f"<{element.tag}> has the unknown attribute {name!r}"
+        self.notes.take(self.where(element), what, self.inside, f"; want one of {', '.join(sorted(known))}")
+
+    def unread(self, parent: Element, child: Element) -> None:
+        """Note an element that is known, and left out."""
+        advice = f"; omit=({f'{parent.tag}/{child.tag}'!r},) leaves it out"
+        self.notes.take(self.where(child), f"<{child.tag}> in <{parent.tag}> is left out", self.inside, advice)
 
     def unknown(self, parent: Element, child: Element) -> None:
         """Note an element that is not known, or raise FileError."""
@@ -219,18 +240,17 @@ class _Reader:
         if prefix == "xacro":
             self.fail(child, "is one of xacro, which expands the file: run xacro first")
         where = f"in <{parent.tag}>"
-        if parent.tag == "geometry" and child.tag not in set().union(*_WITHOUT_MEANING.values()):
-            self.fail(
-                child, f"{where} is no shape that is known, want one of {', '.join(sorted(_CHILDREN['geometry']))}"
-            )
-        if (parent.tag, child.tag) not in _STRAY and prefix == "":
-            homes = sorted(p for p, children in _CHILDREN.items() if local in children)
+        if parent.tag == "geometry" and child.tag not in ("material", "verbose"):
+            shapes = ", ".join(sorted(CHILDREN["geometry"]))
+            self.fail(child, f"{where} is no shape that is known, want one of {shapes}")
+        if parent.tag in ELEMENTS and (parent.tag, child.tag) not in _STRAY and prefix == "":
+            homes = sorted(p for p, children in CHILDREN.items() if local in children)
             if homes:
                 self.fail(child, f"{where} is out of place, want it in <{'> or <'.join(homes)}>")
-            close = [k for k in sorted(_KNOWN) if _close(local, k)]
+            close = [k for k in sorted(ELEMENTS - {"robot"}) if _close(local, k)]
             if close:
                 self.fail(child, f"{where} is not known; <{close[0]}> is")
-        advice = "" if child.tag in _KNOWN else f"; omit=({f'{parent.tag}/{child.tag}'!r},) leaves it out"
+        advice = "" if child.tag in ELEMENTS else f"; omit=({f'{parent.tag}/{child.tag}'!r},) leaves it out"
         self.notes.take(self.where(child), f"<{child.tag}> {where} is not known, left out", self.inside, advice)
 
     # -- numbers ------------------------------------------------------------------------------------------------------
@@ -274,32 +294,40 @@ class _Reader:
         if not root.get("name"):
             self.notes.take(self.where(root), "<robot> has no name")
         robot = Robot(root.get("name") or "")
-        for element in root:
+        surfaces = Surfaces(self)
+        for element in root.findall("gazebo"):
+            robot.still = surfaces.extend(element) or robot.still
+        for element in (e for e in root if e.tag in ("link", "joint")):
             kind, name = element.tag, element.get("name") or ""
             if not name:
                 self.fail(element, "has no name")
             self.inside = f" of {kind} {name!r}"
             if kind == "link":
-                robot.links.append(self.link(element, name))
+                robot.links.append(self.link(element, name, surfaces))
             else:
                 robot.joints.append(self.joint(element, name))
             self.inside = ""
         if not robot.links:
             self.fail(root, "has no <link>")
+        surfaces.check({x.name for x in robot.links} | {x.name for x in robot.joints})
         return robot
 
-    def link(self, element: Element, name: str) -> Link:
-        collisions = [self.collision(c, name, k) for k, c in enumerate(element.findall("collision"))]
+    def link(self, element: Element, name: str, surfaces: Surfaces) -> Link:
+        stated = surfaces.of_link(element, name)
+        collisions = [
+            self.collision(c, name, k, stated + surfaces.of_collision(c))
+            for k, c in enumerate(element.findall("collision"))
+        ]
         inertials = [self.inertial(i) for i in element.findall("inertial")]
         return Link(name, f"{self.where(element)}: link {name!r}", collisions, inertials)
 
-    def collision(self, element: Element, link: str, index: int) -> Collision:
+    def collision(self, element: Element, link: str, index: int, stated: list[Stated]) -> Collision:
         geometry = element.find("geometry")
         if geometry is None:
             self.fail(element, "has no <geometry>")
         name = f"{link}/{element.get('name') or index}"
         where = f"{self.where(element)}: collision element {name!r}"
-        return Collision(name, where, *self.origin(element), self.geometry(geometry.children[0]))
+        return Collision(name, where, *self.origin(element), self.geometry(geometry.children[0]), stated)
 
     def geometry(self, shape: Element) -> Geometry:
         kind = shape.tag
@@ -332,11 +360,21 @@ class _Reader:
             self.fail(mass, f"is {value:g} kg, want none below 0")
         if tensor is None and value:
             self.fail(element, "has no <inertia>")
-        entries = {c: self.number(tensor, f"i{c}", 0.0) for c in ("xx", "yy", "zz", "xy", "xz", "yz")}
-        rows = np.array([[entries["".join(sorted(r + c))] for c in "xyz"] for r in "xyz"])
+        rows = self.tensor(tensor)
         where = f"{self.where(tensor or element)}: <{(tensor or element).tag}>{self.inside}"
         center, rotation = self.origin(element)
         return Inertial(where, value, center, rows, rotation)
+
+    def tensor(self, element: Element | None) -> Array:
+        """The inertia [3,3] of an <inertia>, of which the file may state either of two symmetric entries, or both."""
+        rows = np.array([[self.number(element, f"i{r}{c}", math.inf) for c in "xyz"] for r in "xyz"])
+        rows = np.where(np.isinf(rows), rows.T, rows)
+        rows[np.isinf(rows)] = 0
+        if element is not None and (rows != rows.T).any():
+            r, c = (int(i) for i in np.argwhere(rows != rows.T)[0])
+            first, second = f"i{'xyz'[r]}{'xyz'[c]}", f"i{'xyz'[c]}{'xyz'[r]}"
+            self.fail(element, f"has {first}={element.get(first)!r} and {second}={element.get(second)!r}, want one")
+        return rows
 
     def joint(self, element: Element, name: str) -> JointElement:
         ends = [element.find(end) for end in ("parent", "child")]

@@ -26,7 +26,7 @@ from ._arrays import Array, host, reordered, take
 from ._bodies import Body, Part, Surface, Table, listed_pairs, pair_arrays
 from ._contact_list import RULES, Contacts, Recorded, fetch, surface_arrays
 from ._errors import ArrayError, OptionError, RowError, StillError
-from ._free_bodies import FreeBodies, from_urdf
+from ._free_bodies import FreeBodies
 from ._held import Held, State, Views, empty_state, state_arrays
 from ._library import Library
 from ._mujoco_bodies import from_mujoco
@@ -35,6 +35,7 @@ from ._options import check_quat, flag, one_of, real, whole
 from ._page import View
 from ._result import Report, report_of
 from ._show import ROWS, bodies_described, play
+from ._urdf_bodies import from_urdf
 
 Model = Literal["ncp", "ccp"]
 Rule = Literal["standard", "geometric_mean", "mean", "minimum", "maximum", "product"]

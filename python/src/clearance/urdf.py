@@ -220,7 +220,12 @@ def scene_of(robot: Robot, meshes: MeshFiles) -> UrdfScene:
         for collision in link.collisions:
             shapes, local = shapes_of(collision, meshes)
             rotation = product(collision.rotation, local)
-            parts += [Part(s, collision.position, rotation) for s in shapes]
+            # What simulations read of a file: there is nothing of it in scenes.
+            own = {
+                name: next((v for s in collision.surfaces if (v := getattr(s, name)) is not None), None)
+                for name in ("friction", "restitution")
+            }
+            parts += [Part(s, collision.position, rotation, **own) for s in shapes]
         if parts:
             scene.add(*parts, name=link.name)
             scene.body_links.append(index)
