@@ -105,7 +105,7 @@ def test_what_simulations_lack_is_refused_by_name(tmp_path: Path, name: str, wha
 
 
 def test_what_changes_nothing() -> None:
-    """What is left out without a word has no influence on the bodies."""
+    """What is left out silently has no influence on the bodies."""
     plain, tried = contact.from_urdf(PLAIN), 0
     read = dict(rows("scene", "used"))  # by scenes: such elements have values of their own
     for name, what in rows("bodies", ""):

@@ -16,7 +16,7 @@ REFUSED: Final = "refused"
 _UNLESS: Final = "refused unless "
 
 # Used: read. Noted: listed in ``notes``, and left out. Refused: an error, unless ``omit`` names it, or its value is the
-# one behind "unless", which changes nothing. Whatever else is said is why it is left out without a word.
+# one behind "unless", which changes nothing. Whatever else is said is the reason why it is left out silently.
 _TABLE: Final = FieldTable(
     ("elements and attributes", "`urdf.load`", "`from_urdf`"),
     """
