@@ -71,6 +71,14 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
+// UseKernels chooses the variant of the name of kernels of package cpu, and the best one where package lanes has none of
+// that name.
+func (o *Options) UseKernels(name string) {
+	if name == Off || slices.Contains(simd, name) {
+		o.SIMD = name
+	}
+}
+
 // defaultSIMD is the best variant of this machine.
 func defaultSIMD() string {
 	if len(simd) == 0 {

@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -175,9 +174,7 @@ func (f *stepFlags) chooseKernels() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	if slices.Contains(append(lanes.Supported(), contact.Off), name) {
-		f.options.Solve.SIMD = name
-	}
+	f.options.Solve.UseKernels(name)
 	f.kernels = fmt.Sprintf("%s, %s of %s", chosen, f.options.Solve.SIMD, lanes.Supported())
 	return nil
 }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -274,3 +277,38 @@ def test_reset_of_some_worlds() -> None:
             sim.reset(bad)
     with pytest.raises(cl.ArrayError, match="position"):
         sim.reset([0], position=np.zeros((2, 1, 3)))
+
+
+KERNELS = """
+import numpy as np
+from clearance import ClearanceError, Library, contact
+
+lib, q = Library(), [[[1.0, 0, 0, 0]]]
+sim = contact.Simulation(lib, [lib.box([0.1, 0.1, 0.1])], 1.0)
+problem = dict(mass=[[1.0]], inertia=[[[1, 1, 1, 0, 0, 0]]], velocity=[[[0, 0, -1.0, 0, 0, 0]]], count=[1],
+               body_a=[[-1]], body_b=[[0]], arm_a=[[[0, 0, 0]]], arm_b=[[[0, 0, 0]]], frame=[[np.eye(3)]],
+               friction=[[0.5]])
+for call in (
+    lambda: sim.start([[[0, 0, 0.1]]], q, quat="wxyz"),
+    lambda: sim.run([[[0, 0, 0.1]]], q, quat="wxyz", steps=2).raise_if_failed(),
+    lambda: contact.solve(**problem).raise_if_failed(),
+):
+    try:
+        call()
+        print("ok")
+    except ClearanceError as e:
+        print(e)
+"""
+
+
+@pytest.mark.parametrize(("name", "known"), [("bogus", False), ("AVX2", False), ("off", True), ("portable", True)])
+def test_kernels_of_the_environment(name: str, known: bool) -> None:
+    """A name of kernels that there are none of is an error of simulations and of contact problems, at their start."""
+    done = subprocess.run(
+        [sys.executable, "-c", KERNELS], env={**os.environ, "CLEARANCE_SIMD": name}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        assert line == "ok" if known else f'CLEARANCE_SIMD: unknown SIMD variant "{name}", want one of avx512' in line
