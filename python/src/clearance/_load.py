@@ -15,7 +15,7 @@ from ._errors import FileError, OptionError
 from ._library import Library
 from ._mesh_files import OWN, mesh_file
 from ._meshes import UP_AXES, UpAxis
-from ._options import check_names, one_of
+from ._options import check_names, one_of, real
 from ._scene import Scene
 from ._xml import Given, Notes, Source, text_of
 
@@ -109,6 +109,7 @@ def _of_mesh(
 ) -> Scene:
     """The scene of a mesh file."""
     axis: UpAxis = one_of("up_axis", up_axis, UP_AXES)
+    margin = real("margin", margin, 0)
     library = Library()
     shapes = mesh_file(file, concavity(concave), tolerance, axis)
     scene = Scene(library)

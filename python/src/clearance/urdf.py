@@ -26,7 +26,7 @@ from ._library import Library
 from ._mesh_files import MeshFiles
 from ._meshes import UP_AXES, UpAxis
 from ._motion import Motion
-from ._options import DerivativeOptions, flag, one_of
+from ._options import DerivativeOptions, flag, one_of, real
 from ._order import with_order
 from ._sampling import sampled_limits
 from ._scene import Scene
@@ -195,6 +195,9 @@ def load(
     notes = Notes(flag("strict", strict))
     up_axis = one_of("up_axis", up_axis, UP_AXES)
     concavity(concave)
+    margin = real("margin", margin, 0)
+    if tolerance is not None:
+        tolerance = real("tolerance", tolerance, 0)
     if skip_adjacent is not None:
         skip_adjacent = flag("skip_adjacent", skip_adjacent)
     given = Source.of(source, "urdf", folder)
