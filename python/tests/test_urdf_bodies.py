@@ -306,5 +306,14 @@ def test_inertias_of_either_triangle() -> None:
         cl.FileError, match=r"line 5: <inertia> of link 'base' has ixy='\.001' and iyx='\.002', want one"
     ):
         contact.from_urdf(PLAIN.replace('ixx=".02"', 'ixx=".02" ixy=".001" iyx=".002"'))
-    thin = contact.from_urdf(PLAIN.replace('izz=".02"', 'izz=".05"'))
-    assert len(thin.notes) == 1 and "the largest principal moment 0.05 exceeds the sum" in thin.notes[0]
+
+
+def test_inertias_that_no_body_has() -> None:
+    """A principal moment beyond the sum of the others is an error that names file, line and link."""
+    wrong = PLAIN.replace('izz=".02"', 'izz=".0401"')
+    what = r"line 5: <inertia> of link 'base': a principal moment.*0\.0401.*exceeds.*mass_properties"
+    with pytest.raises(cl.FileError, match=what):
+        contact.from_urdf(wrong)
+    disc = PLAIN.replace('izz=".02"', 'izz=".04"')  # without a thickness
+    for bodies in (contact.from_urdf(wrong, inertia="shapes"), contact.from_urdf(disc)):
+        contact.Simulation.of(bodies).start(bodies.position[None], bodies.rotation[None], quat="wxyz")

@@ -21,7 +21,7 @@ from ._mesh_files import MeshFiles
 from ._meshes import UP_AXES, UpAxis
 from ._options import flag, one_of
 from ._urdf_surface import SIMULATORS
-from ._urdf_xml import Robot, check_omitted, read
+from ._urdf_xml import Inertial, Robot, check_omitted, read
 from ._xml import Given, Notes, Readable, Source
 
 _MOVING: Final = frozenset({"revolute", "continuous", "prismatic", "floating", "planar"})
@@ -46,7 +46,7 @@ def from_urdf(
     ELEMENT/@ATTRIBUTE of any of the files. What is not known is left out, and ``notes`` say so.
 
     A body of mass 0 does not move, as in PyBullet, nor does one whose root is the link "world", or which Gazebo's
-    ``<static>`` makes so. An inertia that is not positive definite is refused: ``inertia="shapes"`` takes center of
+    ``<static>`` makes so. An inertia that no body has is refused: ``inertia="shapes"`` takes center of
     mass and inertia of all bodies from their shapes, of a uniform density that gives the mass of the file. Friction and
     restitution are those that the files state for Bullet, Gazebo or Drake, with the rule of combination of that
     simulator; ``friction``, a number or one for each body, goes before the frictions of the files. The poses are the
@@ -141,15 +141,24 @@ def _weighed(
     found = rigid.column()
     xx, yy, zz, xy, xz, yz = found[2]
     least, *_, most = np.linalg.eigvalsh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])).tolist()
-    # Eigenvalues of a symmetric matrix are known to some units of roundoff of the largest one.
+    half = (xx + yy + zz) / 2
+    # Eigenvalues of a symmetric matrix are known to some units of roundoff of the largest one. No principal moment of a
+    # body exceeds the sum of the others; the slack is that of simulations.
     if not least > 64 * np.finfo(np.float64).eps * max(most, 0.0):
-        where = min((k for _, k in every), key=lambda k: float(np.linalg.eigvalsh(k.inertia)[0])).where
         what = f"the least principal moment of inertia of the body is {least:g} kg m² of {most:g}, want it above 0"
-        by = 'clearance.contact.mass_properties has that of its shapes, and inertia="shapes" takes it'
-        raise FileError(f"{where}: {what}; {by}")
-    if most > 1.001 * (xx + yy + zz - most):  # no body has them; the figures of files are rounded
-        notes.take(every[0][1].where, f"the largest principal moment {most:g} exceeds the sum of the others")
-    return found
+        where = min((k for _, k in every), key=lambda k: float(np.linalg.eigvalsh(k.inertia)[0])).where
+    elif most - half > 1e-9 * half:
+        what = f"a principal moment of inertia of the body, {most:g} kg m², exceeds the sum of the others"
+        where = max((k for _, k in every), key=_excess).where
+    else:
+        return found
+    by = 'clearance.contact.mass_properties has that of its shapes, and inertia="shapes" takes it'
+    raise FileError(f"{where}: {what}; {by}")
+
+
+def _excess(inertial: Inertial) -> float:
+    """By how much the largest principal moment of a link exceeds the sum of the others."""
+    return float(2 * np.linalg.eigvalsh(inertial.inertia)[-1] - np.trace(inertial.inertia))
 
 
 def _rubbing(robots: list[Robot], bodies: list[Body]) -> dict[str, Any]:
