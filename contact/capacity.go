@@ -3,12 +3,13 @@ package contact
 import (
 	"unsafe"
 
+	"clearance/contact/lanes"
 	"clearance/internal/memory"
 )
 
 // The capacity of a world in contacts. All worlds have the same, so that column entry w·capacity + i is contact i of
 // world w. It starts at contactsPerBody for each body and grows where a world has more, but not beyond
-// [StepOptions].Contacts. It changes where contacts lie and none of their bits.
+// [StepOptions].Contacts, which asks for no memory itself. It changes where contacts lie and none of their bits.
 
 // contactsPerBody is what bodies that rest on each other have: four points below and four above, and some to the sides.
 const contactsPerBody = 12
@@ -16,17 +17,25 @@ const contactsPerBody = 12
 // contactBytes is the memory of a contact of the problem, its impulse, and what is kept of two solves.
 const contactBytes = 2*4 + 8*(2*3+9+1+1+3) + 8 + 8*3 + 2*(int(unsafe.Sizeof(contactID{}))+8*6)
 
+// firstCapacity is the capacity of worlds of so many bodies before a world has more contacts, given their limit.
+func firstCapacity(bodies, limit int) int {
+	if n := contactsPerBody * bodies; limit == 0 || n < limit {
+		return n
+	}
+	return limit
+}
+
 // admit gives room to the worlds of the block that have more contacts than the capacity, and adds their contacts. It
 // leaves out those of which the limit or the memory does not allow it, and sets their status.
 func (s *Simulation) admit() {
 	st, list := &s.state, s.workers[0].list[:0]
 	for w := s.lo; w < s.hi; w++ {
-		if s.open[w] && st.Status[w] == TooManyContacts {
+		if s.open[w] && st.Status[w] == TooManyContacts && (s.o.Contacts == 0 || int(st.Contacts[w]) <= s.o.Contacts) {
 			list = append(list, int32(w))
 		}
 	}
 	s.workers[0].list = list
-	if len(list) == 0 || s.o.Contacts > 0 {
+	if len(list) == 0 {
 		return
 	}
 	for len(list) > 0 {
@@ -57,8 +66,16 @@ func (s *Simulation) makeRoom(n int) bool {
 	if n <= s.capacity {
 		return true
 	}
-	room := func(n int) bool { return s.memory(float64(len(s.side))*float64(n)*float64(contactBytes)) == nil }
-	if more := s.capacity + s.capacity/2; n < more && room(more) {
+	room := func(n int) bool {
+		group := min(len(s.side), lanes.Width) * n
+		return s.memory(float64(len(s.side))*float64(n)*float64(contactBytes)+
+			float64(len(s.workers))*lanes.SweepBytes(len(s.scene.Body), group)) == nil
+	}
+	more := s.capacity + s.capacity/2
+	if s.o.Contacts > 0 {
+		more = min(more, s.o.Contacts)
+	}
+	if n < more && room(more) {
 		n = more
 	} else if !room(n) {
 		return false

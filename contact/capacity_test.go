@@ -96,9 +96,8 @@ func TestCapacityBits(t *testing.T) {
 	state := stateOf(worlds, poses)
 	for _, variant := range []string{"", Off} {
 		o := StepOptions{TimeStep: 5e-3, Gravity: down, Solve: Options{Workers: 1, SIMD: variant}}
-		grown := simulation(t, scene, state, o)
-		o.Contacts = 100
-		want := simulation(t, scene, state, o)
+		grown, want := simulation(t, scene, state, o), simulation(t, scene, state, o)
+		want.setCapacity(100)
 		for range 12 {
 			for _, s := range []*Simulation{grown, want} {
 				if err := s.Step(t.Context(), nil); err != nil {
@@ -142,6 +141,27 @@ func TestCapacityBits(t *testing.T) {
 	step()
 	if n := testing.AllocsPerRun(5, step); n > 0 || s.capacity != 28 {
 		t.Errorf("a step allocates %g times; room for %d contacts", n, s.capacity)
+	}
+}
+
+// TestLimitOfContacts: a limit takes no memory itself, and worlds have room up to it.
+func TestLimitOfContacts(t *testing.T) {
+	scene, pose := rowOfBoxes(t, 7) // 28 contacts, where a world of two bodies begins with 24
+	for _, c := range []struct {
+		limit, capacity int
+		status          StepStatus
+	}{{math.MaxInt32, 36, Advanced}, {30, 30, Advanced}, {28, 28, Advanced}, {27, 24, TooManyContacts},
+		{3, 3, TooManyContacts}} {
+		for _, variant := range []string{"", Off} {
+			o := StepOptions{TimeStep: 5e-3, Gravity: down, Contacts: c.limit, Solve: Options{SIMD: variant}}
+			s := simulation(t, scene, stateOf(1, []geom.Pose{geom.IdentityPose(), pose}), o)
+			if err := s.Step(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.State(); got.Status[0] != c.status || got.Contacts[0] != 28 || s.capacity != c.capacity {
+				t.Errorf("limit %d: %v with %d contacts, room for %d", c.limit, got.Status[0], got.Contacts[0], s.capacity)
+			}
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 // checkRoom returns an error if the simulation of a scene in a number of worlds takes more memory than there is. It
 // looks before anything is allocated. The number of pairs of parts is bounded from above: of all parts, but of those of
 // bodies that do not move.
-func checkRoom(s *Scene, worlds, contacts int) error {
+func checkRoom(s *Scene, worlds, limit int) error {
 	all, fixed := 0.0, 0.0
 	for b, body := range s.Body {
 		n := float64(len(s.Bodies.Parts(body)))
@@ -27,9 +27,7 @@ func checkRoom(s *Scene, worlds, contacts int) error {
 			fixed += n
 		}
 	}
-	if contacts == 0 {
-		contacts = contactsPerBody * len(s.Body)
-	}
+	contacts := firstCapacity(len(s.Body), limit)
 	pairs, w := (all*all-fixed*fixed)/2, float64(worlds)
 	bytes := pairs*float64(unsafe.Sizeof(partPair{})+unsafe.Sizeof(lanes.Pair{})) +
 		w*(pairs*float64(unsafe.Sizeof(nearPair{}))+worldBytes+float64(len(s.Body)*bodyBytes)+

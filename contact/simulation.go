@@ -339,10 +339,7 @@ func (s *Simulation) start(from *State) error {
 	s.entries, s.again, s.idle = make([][]entry, w), make([]int, w), make([]bool, w)
 	s.fresh = make([]bool, w)
 
-	c := s.o.Contacts
-	if c == 0 {
-		c = contactsPerBody * b
-	}
+	c := firstCapacity(b, s.o.Contacts)
 	s.capacity = c
 	s.problem.Target, s.problem.Warm = []float64{}, []float64{}
 	s.problem.Resize(w, b, c)

@@ -71,8 +71,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// UseKernels chooses the variant of the name of kernels of package cpu, and the best one where package lanes has none of
-// that name.
+// UseKernels chooses the variant of the name of kernels of package cpu, and the best one where package lanes has none
+// of that name.
 func (o *Options) UseKernels(name string) {
 	if name == Off || slices.Contains(simd, name) {
 		o.SIMD = name

@@ -27,7 +27,10 @@ static int32_t call_newton(lanes_newton_function newton, const lanes_options *o,
 */
 import "C"
 
-import "unsafe"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // variant is one way in which the kernels are compiled.
 type variant struct {
@@ -67,14 +70,19 @@ type Scratch struct {
 // alignment is that of vectors.
 const alignment = 32
 
-// reserve makes room for n bytes.
+// reserve makes room for n bytes, and up to twice as many, so that groups of more and more contacts seldom ask for more.
 func (s *Scratch) reserve(n int) {
 	if n += alignment; len(s.memory) >= n {
 		return
 	}
-	s.memory = make([]byte, n)
+	s.memory = make([]byte, 1<<bits.Len(uint(n-1)))
 	p := unsafe.Pointer(&s.memory[0])
 	s.aligned = unsafe.Add(p, -uintptr(p)&(alignment-1))
+}
+
+// SweepBytes is an upper bound of the memory of a call of [Sweep] for so many bodies, and contacts of all of its worlds.
+func SweepBytes(bodies, contacts int) float64 {
+	return 2 * (alignment + float64(C.lanes_sweep_scratch(C.int32_t(bodies), C.int64_t(contacts))))
 }
 
 func (s *Scratch) set(p *Problem, worlds int, o *Options) {
@@ -103,7 +111,11 @@ func find(name string) *variant {
 // sweeps: a world takes no more when its residual is within the tolerance. The bit of such a world, by its place in
 // worlds, is set in solved. The variant is one of [Supported].
 func Sweep(variant string, p *Problem, worlds []int32, o *Options, s *Scratch) (solved uint32) {
-	s.reserve(int(C.lanes_sweep_scratch(C.int32_t(p.Bodies), C.int32_t(p.Contacts))))
+	total := 0
+	for _, w := range worlds {
+		total += int(p.Count[w])
+	}
+	s.reserve(int(C.lanes_sweep_scratch(C.int32_t(p.Bodies), C.int64_t(total))))
 	s.set(p, len(worlds), o)
 	return uint32(C.call_sweep(find(variant).sweep, &s.options, (*C.int32_t)(&worlds[0]), reals(p.Mass),
 		reals(p.Inertia), reals(p.Velocity), (*C.int32_t)(&p.Count[0]), (*C.int32_t)(&p.BodyA[0]),

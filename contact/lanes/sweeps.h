@@ -69,7 +69,7 @@ typedef struct {
     body *bodies;
     lone *lones; // see alone.h
     slot *slots;
-    entry *entries;    // [W, contacts]
+    entry *entries[W]; // [contacts] of each world
     int32_t n;         // slots
     double best[W];    // least residual of each world, relative to its scale
     double past[2][W]; // those one and two blocks ago
@@ -135,7 +135,7 @@ static void load_bodies(group *g, const int32_t *world, const double *mass, cons
 static void list(group *g, const int32_t *world, const int32_t *count, const int32_t *body_a, const int32_t *body_b) {
     int contacts = g->o->contacts;
     for (int l = 0; l < g->o->worlds; l++) {
-        entry *e = g->entries + (int64_t)l * contacts;
+        entry *e = g->entries[l];
         int64_t first = (int64_t)world[l] * contacts;
         for (int i = 0; i < count[world[l]]; i++) {
             entry x = {key_of(body_a[first + i], body_b[first + i]), i};
@@ -170,20 +170,20 @@ static void load_contacts(group *g, const int32_t *world, const int32_t *count, 
         int first = 0;
         for (int l = 0; l < g->o->worlds; l++) {
             if (at[l] < count[world[l]]) {
-                uint64_t key = g->entries[(int64_t)l * contacts + at[l]].key;
+                uint64_t key = g->entries[l][at[l]].key;
                 if (key < least) least = key, first = l;
             }
         }
         if (least == UINT64_MAX) return;
         slot *s = &g->slots[g->n];
         memset(s->axis, 0, (char *)s->axis32 - (char *)s->axis);
-        int64_t k = (int64_t)world[first] * contacts + g->entries[(int64_t)first * contacts + at[first]].contact;
+        int64_t k = (int64_t)world[first] * contacts + g->entries[first][at[first]].contact;
         s->a = body_a[k] < 0 ? bodies : body_a[k];
         s->b = body_b[k] < 0 ? bodies : body_b[k];
         for (int l = 0; l < W; l++) {
             s->source[l] = -1;
             if (l >= g->o->worlds || at[l] >= count[world[l]]) continue;
-            entry *e = &g->entries[(int64_t)l * contacts + at[l]];
+            entry *e = &g->entries[l][at[l]];
             if (e->key != least) continue;
             at[l]++;
             s->source[l] = e->contact;
@@ -664,9 +664,13 @@ static int start(group *g) {
 LANES_SWEEP(SWEEP) {
     group g = {.o = o, .bodies = scratch};
     g.slots = (slot *)(g.bodies + o->bodies + 1);
-    g.lones = (lone *)(g.slots + (int64_t)W * o->contacts);
-    g.entries = (entry *)(g.lones + o->bodies + 1);
+    int64_t total = 0; // contacts of the group: there are as many slots at most
+    for (int l = 0; l < o->worlds; l++) total += count[world[l]];
+    g.lones = (lone *)(g.slots + total);
+    entry *entries = (entry *)(g.lones + o->bodies + 1);
     for (int l = 0; l < o->worlds; l++) {
+        g.entries[l] = entries;
+        entries += count[world[l]];
         int64_t b = (int64_t)world[l] * o->bodies;
         g.units[l] = units_of(o->bodies, count[world[l]], mass + b, inertia + 6 * b, velocity + 6 * b,
                               target ? target + (int64_t)world[l] * o->contacts : 0);

@@ -279,6 +279,14 @@ def test_reset_of_some_worlds() -> None:
         sim.reset([0], position=np.zeros((2, 1, 3)))
 
 
+@pytest.mark.parametrize("limit", [10**5, 10**7, 2**31 - 1])
+def test_limits_of_contacts_take_no_memory(limit: int) -> None:
+    sim, position, rotation = boxes(2, max_contacts=limit)
+    r = sim.run(position, rotation, quat="wxyz", steps=5)
+    r.raise_if_failed()
+    assert (r.contact_count == 8).all()
+
+
 KERNELS = """
 import numpy as np
 from clearance import ClearanceError, Library, contact
