@@ -70,7 +70,8 @@ type Scratch struct {
 // alignment is that of vectors.
 const alignment = 32
 
-// reserve makes room for n bytes, and up to twice as many, so that groups of more and more contacts seldom ask for more.
+// reserve makes room for n bytes, and up to twice as many, so that groups of more and more contacts seldom ask for
+// more.
 func (s *Scratch) reserve(n int) {
 	if n += alignment; len(s.memory) >= n {
 		return
