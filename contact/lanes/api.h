@@ -14,8 +14,8 @@ typedef struct {
 } lanes_options;
 
 // The columns are those of Problem in doc.go; world holds the indices of the worlds of the group. The scratch memory
-// has lanes_sweep_scratch bytes for so many bodies, and contacts of all worlds of the group, and is aligned to 32. Bit l
-// of the result says whether world l of the group is solved.
+// has lanes_sweep_scratch bytes for so many bodies, and contacts of all worlds of the group, and is aligned to 32. Bit
+// l of the result says whether world l of the group is solved.
 #define LANES_SWEEP(name)                                                                                     \
     uint32_t name(const lanes_options *o, const int32_t *world, const double *mass, const double *inertia,    \
                   const double *velocity, const int32_t *count, const int32_t *body_a, const int32_t *body_b, \
