@@ -70,20 +70,36 @@ type Scratch struct {
 // alignment is that of vectors.
 const alignment = 32
 
-// reserve makes room for n bytes, and up to twice as many, so that groups of more and more contacts seldom ask for
-// more.
+// frequent is the size up to which memory grows by powers of two, so that groups of more and more contacts seldom ask
+// for more.
+const frequent = 1 << 24
+
+// reserved is the memory for n bytes.
+func reserved(n int) int {
+	if n += alignment; n > frequent {
+		return n
+	}
+	return 1 << bits.Len(uint(n-1))
+}
+
+// reserve makes room for n bytes.
 func (s *Scratch) reserve(n int) {
-	if n += alignment; len(s.memory) >= n {
+	if len(s.memory) >= n+alignment {
 		return
 	}
-	s.memory = make([]byte, 1<<bits.Len(uint(n-1)))
+	s.memory = make([]byte, reserved(n))
 	p := unsafe.Pointer(&s.memory[0])
 	s.aligned = unsafe.Add(p, -uintptr(p)&(alignment-1))
 }
 
-// SweepBytes is an upper bound of the memory of a call of [Sweep] for so many bodies, and contacts of all of its worlds.
+// SweepBytes is the memory of a call of [Sweep] for so many bodies, and contacts of all of its worlds.
 func SweepBytes(bodies, contacts int) float64 {
-	return 2 * (alignment + float64(C.lanes_sweep_scratch(C.int32_t(bodies), C.int64_t(contacts))))
+	return float64(reserved(int(C.lanes_sweep_scratch(C.int32_t(bodies), C.int64_t(contacts)))))
+}
+
+// NewtonBytes is the memory of a call of [Newton] for so many bodies and contacts.
+func NewtonBytes(bodies, contacts int) float64 {
+	return float64(reserved(int(C.lanes_newton_scratch(C.int32_t(bodies), C.int32_t(contacts)))))
 }
 
 func (s *Scratch) set(p *Problem, worlds int, o *Options) {

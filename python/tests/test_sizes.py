@@ -64,6 +64,26 @@ assert eng.rollout(scene, worlds=1000)(poses, quat="wxyz").hit.all()
 """)
 
 
+@pytest.mark.parametrize("kernels", ["portable", "off"])
+def test_memory_of_newtons_method(kernels: str) -> None:
+    """A contact problem of more bodies than Newton's method has memory for, of which there is 1 GB, is undecided."""
+    ran(f"""
+import os
+os.environ["CLEARANCE_SIMD"] = {kernels!r}
+from clearance import contact
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30), resource.RLIM_INFINITY))
+n = 3000
+for count, ends in ((n, (1,)), (3, (0,))):
+    s = contact.solve(
+        np.ones((1, n)), np.tile([0.01, 0.01, 0.01, 0, 0, 0], (1, n, 1)), np.tile([0, 0, -1.0, 0, 0, 0], (1, n, 1)),
+        [count], [[-1, *range(n - 1)]], [list(range(n))], np.zeros((1, n, 3)), np.zeros((1, n, 3)),
+        np.tile(np.eye(3), (1, n, 1, 1)), np.full((1, n), 0.5), workers=1, tolerance=1e-9,
+    )
+    assert s.status[0] in ends and np.isfinite(s.velocity).all(), s
+""")
+
+
 def test_every_entry_of_the_interface() -> None:
     """Counts of structs that no memory has: an error of the call, by every function that takes one."""
     ran("""
