@@ -159,7 +159,8 @@ func TestLimitOfContacts(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := s.State(); got.Status[0] != c.status || got.Contacts[0] != 28 || s.capacity != c.capacity {
-				t.Errorf("limit %d: %v with %d contacts, room for %d", c.limit, got.Status[0], got.Contacts[0], s.capacity)
+				t.Errorf("limit %d: %v with %d contacts, room for %d", c.limit, got.Status[0], got.Contacts[0],
+					s.capacity)
 			}
 		}
 	}

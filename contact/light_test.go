@@ -53,7 +53,8 @@ func TestLightAtRest(t *testing.T) {
 	l := lying{shape: geom.Box{HalfExtents: r3.Vec{X: 1e-4, Y: 1e-4, Z: 1e-4}}, mass: mass, dt: 1e-3, friction: 0.5}
 	for _, simd := range []string{"", contact.Off} {
 		l.simulate(t, simd, 1, func(s *contact.Simulation, i int) {
-			if v := r3.Norm(r3.Vec{X: s.State().Velocity[3], Y: s.State().Velocity[4], Z: s.State().Velocity[5]}); v > 1e-8 {
+			u := s.State().Velocity[3:6]
+			if v := r3.Norm(r3.Vec{X: u[0], Y: u[1], Z: u[2]}); v > 1e-8 {
 				t.Errorf("%q: step %d: a cube of 1e-9 kg at rest has %g m/s", simd, i, v)
 			}
 		})
@@ -104,8 +105,8 @@ func TestCrates(t *testing.T) {
 	}
 }
 
-// TestLightBesideHeavy: a ball of 1 g that lies beside a crate of 10 t, on the ground and touching it, stays there. With
-// impulses by which it leaves at 0.6 m/s, as small beside those of the crate as the tolerance, the audit refuses the
+// TestLightBesideHeavy: a ball of 1 g that lies beside a crate of 10 t, on the ground and touching it, stays there.
+// With impulses by which it leaves at 0.6 m/s, as small beside those of the crate as the tolerance, the audit refuses the
 // answer, whatever it claims.
 func TestLightBesideHeavy(t *testing.T) {
 	const r = 1e-2

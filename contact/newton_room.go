@@ -9,7 +9,7 @@ import (
 // pattern.
 const factorBytes = 36*8 + 1
 
-// mayFactor reports whether there is memory for Newton's method, in package lanes first if that serves the world, of
+// mayFactor reports whether there is memory for Newton's method, in package lanes first if its kernel solves it, of
 // all workers at once. It takes that of the blocks of all pairs of bodies that contacts join. Without it the best
 // impulses of the sweeps stand, and a world whose residual exceeds the tolerance is undecided.
 func (s *worldSolver) mayFactor(o *Options, kernel bool) bool {
