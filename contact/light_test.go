@@ -106,8 +106,8 @@ func TestCrates(t *testing.T) {
 }
 
 // TestLightBesideHeavy: a ball of 1 g that lies beside a crate of 10 t, on the ground and touching it, stays there.
-// With impulses by which it leaves at 0.6 m/s, as small beside those of the crate as the tolerance, the audit refuses the
-// answer, whatever it claims.
+// With impulses by which it leaves at 0.6 m/s, as small beside those of the crate as the tolerance, the audit refuses
+// the answer, whatever it claims.
 func TestLightBesideHeavy(t *testing.T) {
 	const r = 1e-2
 	s := boxesOf(t, []geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}, geom.Sphere{R: r}},
