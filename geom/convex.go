@@ -1,6 +1,7 @@
 package geom
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -40,6 +41,11 @@ type plane struct {
 // no vertices of the hull are left out. It reports an error if there are no vertices or the
 // hull has more than 65,535, or if a coordinate is not finite or is larger than 1e9 in magnitude.
 func NewConvex(vertices []r3.Vec) (*Convex, error) {
+	return NewConvexContext(context.Background(), vertices)
+}
+
+// NewConvexContext is [NewConvex]; it ends soon after the context, with the error of that.
+func NewConvexContext(ctx context.Context, vertices []r3.Vec) (*Convex, error) {
 	if len(vertices) == 0 {
 		return nil, fmt.Errorf("convex: 0 vertices, want 1 to %d", hull.MaxPoints)
 	}
@@ -51,26 +57,31 @@ func NewConvex(vertices []r3.Vec) (*Convex, error) {
 			}
 		}
 	}
-	vertices, err := extreme(vertices)
+	vertices, err := extreme(ctx, vertices)
 	if err != nil {
 		return nil, err
 	}
-	h, err := hull.Build(vertices)
+	h, err := hull.BuildContext(ctx, vertices)
 	if err != nil {
 		return nil, fmt.Errorf("convex: %w", err)
 	}
+	return ConvexOf(vertices, h), nil
+}
+
+// ConvexOf makes the hull of vertices, which it copies, of what [hull.Build] has made of them.
+func ConvexOf(vertices []r3.Vec, h *hull.Hull) *Convex {
 	c := &Convex{points: slices.Clone(vertices), hull: h}
 	c.measure()
-	return c, nil
+	return c
 }
 
 // extreme returns at most as many points as [hull.Build] takes, with the same hull: of more, the vertices of the hulls
 // of parts of them, which all vertices of the whole are among. The predicates of the hull are exact, so none is lost.
-func extreme(points []r3.Vec) ([]r3.Vec, error) {
+func extreme(ctx context.Context, points []r3.Vec) ([]r3.Vec, error) {
 	for len(points) > hull.MaxPoints {
 		var left []r3.Vec
 		for part := range slices.Chunk(points, hull.MaxPoints) {
-			h, err := hull.Build(part)
+			h, err := hull.BuildContext(ctx, part)
 			if err != nil {
 				return nil, fmt.Errorf("convex: %w", err)
 			}
@@ -100,6 +111,10 @@ func (c *Convex) values() values { return values{flattened(c.points)} }
 
 func (*Convex) of(v values) (Shape, error) {
 	return shape(NewConvex(v.points(0)))
+}
+
+func (*Convex) within(ctx context.Context, v values) (Shape, error) {
+	return shape(NewConvexContext(ctx, v.points(0)))
 }
 
 // Validate reports a Convex that NewConvex did not make, and one of several points smaller

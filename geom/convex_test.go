@@ -1,8 +1,11 @@
 package geom
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -350,5 +353,38 @@ func TestManyPoints(t *testing.T) {
 	}
 	if _, err := NewConvex(sphere); err == nil || !strings.Contains(err.Error(), "vertices") {
 		t.Errorf("a hull of too many vertices: %v", err)
+	}
+}
+
+// TestConvexInterrupted ends a hull with its context, through the kind, too, and also one of more points than a hull
+// takes.
+func TestConvexInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var points []r3.Vec
+	var numbers []float64
+	for i := range hull.MaxPoints + 10 {
+		a := float64(i)
+		p := r3.Vec{X: math.Cos(a), Y: math.Sin(a), Z: math.Cos(7.3 * a)}
+		points, numbers = append(points, p), append(numbers, p.X, p.Y, p.Z)
+	}
+	want, err := NewConvex(points[:200])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := KindConvex.NewContext(ctx, [][]float64{numbers[:600]})
+	if err != nil || !slices.Equal(got.(*Convex).Hull().Vertices, want.Hull().Vertices) {
+		t.Errorf("a hull with a context: %v", err)
+	}
+	if of := ConvexOf(points[:200], want.Hull()); of.Center() != want.Center() || of.Inradius() != want.Inradius() {
+		t.Errorf("a shape of a hull that is there has the center %v, want %v", of.Center(), want.Center())
+	}
+	cancel()
+	for _, n := range []int{200, len(points)} {
+		if _, err := NewConvexContext(ctx, points[:n]); !errors.Is(err, context.Canceled) {
+			t.Errorf("%d points after the end of the context: %v", n, err)
+		}
+	}
+	if _, err := KindConvex.NewContext(ctx, [][]float64{numbers}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the kind after the end of the context: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package geom
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 
@@ -88,6 +89,16 @@ func flattened(points []r3.Vec) []float64 {
 // New makes a shape of the kind of the values of its parameters, in the order of [Kind.Params]; a list
 // stands entry after entry. It reports the first parameter that is out of range, by name.
 func (k Kind) New(values [][]float64) (Shape, error) {
+	return k.NewContext(context.Background(), values)
+}
+
+// interruptible is a kind whose shapes may take long to make.
+type interruptible interface {
+	within(ctx context.Context, v values) (Shape, error)
+}
+
+// NewContext is [Kind.New]; it ends soon after the context, with the error of that.
+func (k Kind) NewContext(ctx context.Context, values [][]float64) (Shape, error) {
 	params := k.Params()
 	if k >= KindCount || len(values) != len(params) {
 		return nil, fmt.Errorf("%s: %d parameters, want %d", k, len(values), len(params))
@@ -97,7 +108,13 @@ func (k Kind) New(values [][]float64) (Shape, error) {
 			return nil, fmt.Errorf("%s: %s has %d numbers, want %d", k, p.Name, n, p.Width)
 		}
 	}
-	s, err := kinds[k].zero.of(values)
+	var s Shape
+	var err error
+	if long, ok := kinds[k].zero.(interruptible); ok {
+		s, err = long.within(ctx, values)
+	} else {
+		s, err = kinds[k].zero.of(values)
+	}
 	if err != nil {
 		return nil, err
 	}

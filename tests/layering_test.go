@@ -25,8 +25,8 @@ const anything = "*"
 var layers = map[string][]string{
 	".":              {"geom", "batch", "derive", "dispatch", "engine", "cpu", "rollout", "rollout/sweep"},
 	"geom":           {"geom/hull", "geom/mesh"},
-	"geom/hull":      {},
-	"geom/mesh":      {"geom/hull"},
+	"geom/hull":      {"internal/poll"},
+	"geom/mesh":      {"geom/hull", "internal/poll"},
 	"ref":            {"geom"},
 	"geom/cells":     {},
 	"derive":         {"geom", "geom/hull", "batch", "ref", "derive/lanes", "internal/fault"},
@@ -37,6 +37,7 @@ var layers = map[string][]string{
 		"ref", "rollout", "rollout/sweep", "verify"},
 	"dataset/stream":   {"batch", "dataset", "dispatch"},
 	"internal/memory":  {},
+	"internal/poll":    {},
 	"internal/fault":   {"internal/meter"},
 	"internal/meter":   {},
 	"internal/layout":  {"batch", "geom", "geom/cells"},

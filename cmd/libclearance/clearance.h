@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 // The version of this interface. It changes with every change of a struct, a code or a function.
-#define CLEARANCE_ABI 10
+#define CLEARANCE_ABI 11
 
 typedef enum {
     CLEARANCE_OK = 0,
@@ -341,8 +341,11 @@ int32_t clearance_check(clearance_sizes *caller, clearance_error *error);
 // byte, if size bytes suffice, and returns the number of bytes that it needs.
 int64_t clearance_describe(char *out, int64_t size);
 
-// clearance_library_new makes a library of count shapes.
-int32_t clearance_library_new(clearance_shape *shapes, int64_t count, clearance_library *out, clearance_error *error);
+// clearance_library_new makes a library of count shapes, and waits for at most wait_ms milliseconds: as clearance_submit
+// it may begin a job, whose report is that of no rows. *out is set, and the shapes and all that they name are read,
+// before the job has ended.
+int32_t clearance_library_new(clearance_shape *shapes, int64_t count, int64_t wait_ms, clearance_library *out,
+                              clearance_job *job, clearance_error *error);
 
 // clearance_library_read reads shapes.json.
 int32_t clearance_library_read(clearance_text *path, clearance_library *out, clearance_error *error);
@@ -351,9 +354,10 @@ int32_t clearance_library_read(clearance_text *path, clearance_library *out, cle
 // the connected components of one that is not convex. If whole is not 0, it is one hull of all. Otherwise a part that
 // is not convex is an error: a part whose surface lies deeper below its hull than tolerance times its size, or, if
 // tolerance is negative, than the rounding of the file explains. The depths go to dents (NaN for a whole), those of the
-// first capacity parts.
-int32_t clearance_library_mesh(clearance_text *path, int32_t whole, double tolerance, clearance_library *out,
-                               double *dents, int64_t capacity, clearance_error *error);
+// first capacity parts. It may begin a job as clearance_library_new does.
+int32_t clearance_library_mesh(clearance_text *path, int32_t whole, double tolerance, int64_t wait_ms,
+                               clearance_library *out, double *dents, int64_t capacity, clearance_job *job,
+                               clearance_error *error);
 
 // clearance_library_write writes shapes.json.
 int32_t clearance_library_write(clearance_library library, clearance_text *path, clearance_error *error);

@@ -80,11 +80,32 @@ func start(e *engineHandle, rows int, do func(context.Context, *job) (dispatch.R
 	if err := e.begin(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(e.ctx)
+	return launch(e.ctx, e.jobs.Done, rows, do), nil
+}
+
+// prepare begins a job without an engine, that makes shapes of so many numbers.
+func prepare(numbers int, do func(context.Context) error) *job {
+	rows := 0
+	if numbers > inlineNumbers {
+		rows = math.MaxInt
+	}
+	return launch(context.Background(), func() {}, rows, func(ctx context.Context, _ *job) (dispatch.Report, error) {
+		return dispatch.Report{}, do(ctx)
+	})
+}
+
+// inlineNumbers is the largest number of numbers of shapes that are made in the thread of the caller. A hull of so many
+// takes less than a millisecond.
+const inlineNumbers = 4096
+
+// launch begins a job, and calls after when it has ended.
+func launch(parent context.Context, after func(), rows int,
+	do func(context.Context, *job) (dispatch.Report, error)) *job {
+	ctx, cancel := context.WithCancel(parent)
 	j := &job{cancel: cancel, ended: make(chan struct{})}
 	j.total.Store(-1)
 	run := func() {
-		defer e.jobs.Done()
+		defer after()
 		defer close(j.ended)
 		defer cancel()
 		defer recovered(&j.err)
@@ -95,7 +116,7 @@ func start(e *engineHandle, rows int, do func(context.Context, *job) (dispatch.R
 	} else {
 		go run()
 	}
-	return j, nil
+	return j
 }
 
 // wait reports whether the job has ended within the given time.

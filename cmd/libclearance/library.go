@@ -4,6 +4,7 @@ package main
 import "C"
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -27,27 +28,36 @@ const numberBytes = 64
 var libraries = handles[*batch.Library]{what: "library"}
 
 //export clearance_library_new
-func clearance_library_new(shapes *C.clearance_shape, count C.int64_t, out *C.clearance_library,
-	e *C.clearance_error) C.int32_t {
-	return fail(e, func() (err error) {
-		defer recovered(&err)
-		if count < 0 || count > batch.MaxShapes || (count > 0 && shapes == nil) || out == nil {
-			return argument("%d shapes, want at most %d", count, batch.MaxShapes)
+func clearance_library_new(shapes *C.clearance_shape, count, waitMs C.int64_t, out *C.clearance_library,
+	task *C.clearance_job, e *C.clearance_error) C.int32_t {
+	if count < 0 || count > batch.MaxShapes || (count > 0 && shapes == nil) || out == nil {
+		return fail(e, argument("%d shapes, want at most %d", count, batch.MaxShapes))
+	}
+	records, numbers := unsafe.Slice(shapes, int(count)), 0
+	for i := range records {
+		for _, n := range records[i].counts {
+			numbers = int(min(max(float64(numbers)+float64(n), 0), maxNumbers))
 		}
+	}
+	return settle(prepare(numbers, func(ctx context.Context) (err error) {
 		list := make([]geom.Shape, count)
 		names := make([]string, count)
 		var attributes batch.Attributes
-		for i, s := range unsafe.Slice(shapes, int(count)) {
+		for i := range records {
+			s := &records[i]
 			names[i] = text(s.name)
-			if list[i], err = shapeOf(&s); err != nil {
-				return failure{codeArgument, &batch.ShapeError{Index: i, Name: names[i], Err: err}}
+			if list[i], err = shapeOf(ctx, s); err == nil {
+				err = attributesOf(s, int32(i), &attributes)
 			}
-			if err := attributesOf(&s, int32(i), &attributes); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
 				return failure{codeArgument, &batch.ShapeError{Index: i, Name: names[i], Err: err}}
 			}
 		}
 		return putLibrary(list, names, &attributes, out)
-	}())
+	}), nil, waitMs, task, nil, e)
 }
 
 // putLibrary makes a library and its handle.
@@ -64,7 +74,7 @@ func putLibrary(shapes []geom.Shape, names []string, attributes *batch.Attribute
 }
 
 // shapeOf makes a shape. Its numbers are copied.
-func shapeOf(s *C.clearance_shape) (geom.Shape, error) {
+func shapeOf(ctx context.Context, s *C.clearance_shape) (geom.Shape, error) {
 	if s.kind < 0 || s.kind >= C.int32_t(geom.KindCount) {
 		return nil, fmt.Errorf("kind %d, want one below %d", s.kind, geom.KindCount)
 	}
@@ -90,7 +100,7 @@ func shapeOf(s *C.clearance_shape) (geom.Shape, error) {
 		n := int(s.counts[i])
 		values[i], all = all[:n:n], all[n:]
 	}
-	shape, err := kind.New(values)
+	shape, err := kind.NewContext(ctx, values)
 	if err == nil && s.margin != 0 {
 		shape = geom.WithMargin(shape, float64(s.margin))
 		err = shape.Validate()
@@ -136,44 +146,34 @@ func clearance_library_read(path *C.clearance_text, out *C.clearance_library, e 
 }
 
 //export clearance_library_mesh
-func clearance_library_mesh(path *C.clearance_text, whole C.int32_t, tolerance C.double, out *C.clearance_library,
-	dents *C.double, capacity C.int64_t, e *C.clearance_error) C.int32_t {
-	return fail(e, func() (err error) {
-		defer recovered(&err)
-		if out == nil {
-			return argument("no place for the handle")
-		}
-		tol := float64(tolerance)
-		if tol < 0 {
-			tol = mesh.FormatTolerance
-		}
-		if !(tol <= 1) {
-			return argument("a tolerance of %g, want 0 to 1", tol)
-		}
-		read, err := mesh.Read(text(path))
+func clearance_library_mesh(path *C.clearance_text, whole C.int32_t, tolerance C.double, waitMs C.int64_t,
+	out *C.clearance_library, dents *C.double, capacity C.int64_t, task *C.clearance_job,
+	e *C.clearance_error) C.int32_t {
+	tol := float64(tolerance)
+	if tol < 0 {
+		tol = mesh.FormatTolerance
+	}
+	switch {
+	case out == nil:
+		return fail(e, argument("no place for the handle"))
+	case !(tol <= 1):
+		return fail(e, argument("a tolerance of %g, want 0 to 1", tol))
+	}
+	name, depths := text(path), array[float64](dents, int(max(capacity, 0)))
+	return settle(prepare(math.MaxInt, func(ctx context.Context) error {
+		parts, err := meshParts(ctx, name, whole != 0, tol)
 		if err != nil {
-			return failure{codeFile, err}
-		}
-		var parts []mesh.ConvexPart
-		if whole != 0 {
-			all := mesh.Part{Name: read[0].Name}
-			for _, p := range read {
-				all.Vertices = append(all.Vertices, p.Vertices...)
-			}
-			parts = []mesh.ConvexPart{{Part: all, Dent: math.NaN()}}
-		} else if parts, err = mesh.ConvexParts(read, tol); err != nil {
-			if concave := (*mesh.NonConvexError)(nil); errors.As(err, &concave) {
-				err = errors.New(concave.Reason()) // Python has its own advice
-			}
-			return failure{codeFile, fmt.Errorf("%s: %w", text(path), err)}
+			return err
 		}
 		var shapes []geom.Shape
 		var names []string
-		depths := array[float64](dents, int(max(capacity, 0)))
 		for i, p := range parts {
-			s, err := hullOf(p.Vertices)
-			if err != nil {
-				return failure{codeFile, fmt.Errorf("%s: part %q: %w", text(path), p.Name, err)}
+			s, err := hullOf(ctx, &p)
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case err != nil:
+				return failure{codeFile, fmt.Errorf("%s: part %q: %w", name, p.Name, err)}
 			}
 			shapes, names = append(shapes, s), append(names, p.Name)
 			if i < len(depths) {
@@ -181,16 +181,48 @@ func clearance_library_mesh(path *C.clearance_text, whole C.int32_t, tolerance C
 			}
 		}
 		return putLibrary(shapes, names, &batch.Attributes{}, out)
-	}())
+	}), nil, waitMs, task, nil, e)
 }
 
-// hullOf returns the convex hull of points.
-func hullOf(points []r3.Vec) (geom.Shape, error) {
-	numbers := make([]float64, 0, 3*len(points))
-	for _, p := range points {
-		numbers = append(numbers, p.X, p.Y, p.Z)
+// meshParts reads the convex parts of a mesh file, or all of it as one part.
+func meshParts(ctx context.Context, path string, whole bool, tolerance float64) ([]mesh.ConvexPart, error) {
+	read, err := mesh.ReadContext(ctx, path)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
-	return geom.KindConvex.New([][]float64{numbers})
+	if err != nil {
+		return nil, failure{codeFile, err}
+	}
+	if whole {
+		all := mesh.Part{Name: read[0].Name}
+		for _, p := range read {
+			all.Vertices = append(all.Vertices, p.Vertices...)
+		}
+		return []mesh.ConvexPart{{Part: all, Dent: math.NaN()}}, nil
+	}
+	parts, err := mesh.ConvexPartsContext(ctx, read, tolerance)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if concave := (*mesh.NonConvexError)(nil); errors.As(err, &concave) {
+		err = errors.New(concave.Reason()) // Python has its own advice
+	}
+	if err != nil {
+		return nil, failure{codeFile, fmt.Errorf("%s: %w", path, err)}
+	}
+	return parts, nil
+}
+
+// hullOf returns the convex hull of a part.
+func hullOf(ctx context.Context, p *mesh.ConvexPart) (geom.Shape, error) {
+	var s *geom.Convex
+	var err error
+	if p.Hull != nil {
+		s = geom.ConvexOf(p.Vertices, p.Hull)
+	} else if s, err = geom.NewConvexContext(ctx, p.Vertices); err != nil {
+		return nil, err
+	}
+	return s, s.Validate()
 }
 
 //export clearance_library_write

@@ -2,9 +2,12 @@ package hull
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
+
+	"clearance/internal/poll"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -69,7 +72,10 @@ func (h *Hull) FaceCorner(face, i int) int {
 
 // Build returns the hull of points. It reports an error if there are none or more
 // than [MaxPoints], or a coordinate is not finite or larger than [MaxCoordinate].
-func Build(points []r3.Vec) (*Hull, error) {
+func Build(points []r3.Vec) (*Hull, error) { return BuildContext(context.Background(), points) }
+
+// BuildContext is [Build]; it ends soon after the context, with the error of that.
+func BuildContext(ctx context.Context, points []r3.Vec) (*Hull, error) {
 	if len(points) == 0 {
 		return nil, fmt.Errorf("hull: no points; a hull needs 1 to %d", MaxPoints)
 	}
@@ -95,9 +101,14 @@ func Build(points []r3.Vec) (*Hull, error) {
 		slices.Reverse(back)
 		faces = [][]int32{ring, back}
 	case 3:
-		q := newQuickhull(cloud, simplex)
-		q.run()
+		q := newQuickhull(cloud, simplex, poll.Of(ctx))
+		if q.run(); q.poll.Stopped() {
+			return nil, ctx.Err()
+		}
 		vertices, faces = q.extract()
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	h := &Hull{Dim: dim}
 	h.assemble(cloud, index, vertices, faces)

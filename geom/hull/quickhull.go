@@ -3,6 +3,8 @@ package hull
 import (
 	"math"
 
+	"clearance/internal/poll"
+
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -53,10 +55,12 @@ type quickhull struct {
 	removed []int32
 	created []int32
 	startAt []int32 // new facet whose horizon edge starts at a vertex
+
+	poll poll.Poll
 }
 
-func newQuickhull(cloud []r3.Vec, s [4]int32) *quickhull {
-	q := &quickhull{cloud: cloud, next: make([]int32, len(cloud)), startAt: make([]int32, len(cloud))}
+func newQuickhull(cloud []r3.Vec, s [4]int32, p poll.Poll) *quickhull {
+	q := &quickhull{cloud: cloud, poll: p, next: make([]int32, len(cloud)), startAt: make([]int32, len(cloud))}
 	q.ext = extents(cloud)
 	if Orient3D(cloud[s[0]], cloud[s[1]], cloud[s[2]], cloud[s[3]]) > 0 {
 		s[1], s[2] = s[2], s[1]
@@ -121,6 +125,9 @@ func (q *quickhull) above(f *facet, p int32) (bool, float64) {
 // Of points equally far from a facet the lexicographically last is preferred:
 // it is extreme among them, so it will not be swallowed by a later one.
 func (q *quickhull) assign(p int32) {
+	if q.poll.Stopped() { // the surface is of no use, and the points on it may be lost
+		return
+	}
 	for _, id := range q.created {
 		f := &q.facets[id]
 		ok, s := q.above(f, p)
@@ -137,7 +144,7 @@ func (q *quickhull) assign(p int32) {
 }
 
 func (q *quickhull) run() {
-	for len(q.work) > 0 {
+	for len(q.work) > 0 && !q.poll.Stopped() {
 		id := q.work[len(q.work)-1]
 		q.work = q.work[:len(q.work)-1]
 		if f := &q.facets[id]; !f.dead && f.outside != none {

@@ -1,7 +1,11 @@
 package mesh
 
 import (
+	"context"
 	"fmt"
+
+	"clearance/geom/hull"
+	"clearance/internal/poll"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -10,6 +14,8 @@ import (
 type ConvexPart struct {
 	Part
 	Dent float64
+
+	Hull *hull.Hull // of the vertices; nil if that was not needed
 }
 
 // ConvexParts returns convex parts: each of the given ones that is convex to a tolerance, see [Part.CheckConvex], and
@@ -17,14 +23,25 @@ type ConvexPart struct {
 // disjoint solids do (a hollow one does not). Otherwise the error is that of the part. Component k of a part "name" is
 // "name.k".
 func ConvexParts(parts []Part, tol float64) ([]ConvexPart, error) {
+	return ConvexPartsContext(context.Background(), parts, tol)
+}
+
+// ConvexPartsContext is [ConvexParts]; it ends soon after the context, with the error of that.
+func ConvexPartsContext(ctx context.Context, parts []Part, tol float64) ([]ConvexPart, error) {
 	var all []ConvexPart
 	for _, p := range parts {
-		depth, err := p.Dent(tol)
+		d, err := p.dent(ctx)
 		if err == nil {
-			all = append(all, ConvexPart{p, depth})
+			err = d.judge(p, tol)
+		}
+		if err == nil {
+			all = append(all, ConvexPart{p, d.Depth, d.hull})
 			continue
 		}
-		split, ok := convexComponents(p, tol)
+		split, ok := convexComponents(ctx, p, tol)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if !ok {
 			return nil, err
 		}
@@ -34,31 +51,36 @@ func ConvexParts(parts []Part, tol float64) ([]ConvexPart, error) {
 }
 
 // convexComponents returns the components of a part, and whether there are several, all of them convex solids.
-func convexComponents(p Part, tol float64) ([]ConvexPart, bool) {
-	components := p.components()
+func convexComponents(ctx context.Context, p Part, tol float64) ([]ConvexPart, bool) {
+	components := p.components(ctx)
 	if len(components) < 2 {
 		return nil, false
 	}
 	outside := 0.0
 	list := make([]ConvexPart, len(components))
 	for i, c := range components {
-		d, err := c.dent()
+		d, err := c.dent(ctx)
 		volume := c.volume()
 		if err != nil || d.flat || d.judge(c, tol) != nil || volume*outside < 0 || volume == 0 {
 			return nil, false
 		}
 		outside = volume
-		list[i] = ConvexPart{c, d.Depth}
+		list[i] = ConvexPart{c, d.Depth, d.hull}
 	}
 	return list, true
 }
 
 // components returns the parts of the surface that have no point in common, in the order of their first faces.
-func (p Part) components() []Part {
+// Once the context has ended they are some of them.
+func (p Part) components(ctx context.Context) []Part {
+	stop := poll.Of(ctx)
 	// A vertex leads to another one of its component, or to itself.
 	up := make([]int32, len(p.Vertices))
 	same := make(map[r3.Vec]int32, len(p.Vertices))
 	for i, v := range p.Vertices {
+		if stop.Stopped() {
+			return nil
+		}
 		up[i] = int32(i)
 		if k, ok := same[r3.Vec{X: v.X + 0, Y: v.Y + 0, Z: v.Z + 0}]; ok { // -0 is 0
 			up[i] = k
@@ -74,6 +96,9 @@ func (p Part) components() []Part {
 		return i
 	}
 	for _, face := range p.Faces {
+		if stop.Stopped() {
+			return nil
+		}
 		for _, v := range face[1:] {
 			up[root(v)] = root(face[0])
 		}
@@ -82,6 +107,9 @@ func (p Part) components() []Part {
 	at := map[int32]int{}
 	local := map[int32]int32{}
 	for _, face := range p.Faces {
+		if stop.Stopped() {
+			return nil
+		}
 		r := root(face[0])
 		k, ok := at[r]
 		if !ok {

@@ -1,9 +1,11 @@
 package mesh
 
 import (
+	"context"
 	"fmt"
 
 	"clearance/geom/hull"
+	"clearance/internal/poll"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -69,7 +71,7 @@ func (p Part) CheckConvex(tol float64) error {
 
 // Dent returns how far the surface of the part lies below its hull at most, and the error of [Part.CheckConvex].
 func (p Part) Dent(tol float64) (float64, error) {
-	d, err := p.dent()
+	d, err := p.dent(context.Background())
 	if err != nil {
 		return 0, err
 	}
@@ -81,6 +83,8 @@ type dent struct {
 	NonConvexError
 	reach float64 // largest distance from the origin
 	flat  bool
+
+	hull *hull.Hull // of the vertices of the part, if faces use all of them
 }
 
 // judge is the error of a part whose dent is beyond the tolerance.
@@ -96,13 +100,13 @@ func (d *dent) judge(p Part, tol float64) error {
 	return &e
 }
 
-func (p Part) dent() (dent, error) {
-	worst, _, err := p.dentCounted()
+func (p Part) dent(ctx context.Context) (dent, error) {
+	worst, _, err := p.dentCounted(ctx)
 	return worst, err
 }
 
 // dentCounted is dent, and the number of facets looked at.
-func (p Part) dentCounted() (worst dent, visits int, err error) {
+func (p Part) dentCounted(ctx context.Context) (worst dent, visits int, err error) {
 	worst.Part, worst.flat = p.Name, true
 	if len(p.Faces) == 0 {
 		return worst, 0, nil
@@ -112,9 +116,12 @@ func (p Part) dentCounted() (worst dent, visits int, err error) {
 	for i, v := range members {
 		points[i] = p.Vertices[v]
 	}
-	h, err := hull.Build(points)
+	h, err := hull.BuildContext(ctx, points)
 	if err != nil {
 		return worst, 0, fmt.Errorf("part %q: %w", p.Name, err)
+	}
+	if len(members) == len(p.Vertices) {
+		worst.hull = h
 	}
 	if h.Dim < 3 {
 		return worst, 0, nil // flat: every point of it lies on the hull
@@ -128,7 +135,11 @@ func (p Part) dentCounted() (worst dent, visits int, err error) {
 	for _, i := range h.Index {
 		known[members[i]] = true // a vertex of the hull
 	}
+	stop := poll.Of(ctx)
 	for f, face := range p.Faces {
+		if stop.Stopped() {
+			return worst, d.visits, ctx.Err()
+		}
 		var mean r3.Vec
 		deepest := worst.Depth
 		for _, v := range face {

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -87,7 +88,7 @@ func TestDepths(t *testing.T) {
 // facets would be 10^8 here.
 func TestConvexityIsNotQuadratic(t *testing.T) {
 	p := sphereMesh(51, 100)
-	d, visits, err := p.dentCounted()
+	d, visits, err := p.dentCounted(context.Background())
 	if err != nil || d.Depth > 1e-15 {
 		t.Fatalf("depth %g, error %v", d.Depth, err)
 	}
@@ -101,7 +102,7 @@ func TestConvexityIsNotQuadratic(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Vertices[2_500] = r3.Scale(0.7, p.Vertices[2_500])
-	d, visits, err = p.dentCounted()
+	d, visits, err = p.dentCounted(context.Background())
 	if err != nil || !(d.Depth > 0.29 && d.Depth <= 0.3) || visits > 64*queries {
 		t.Errorf("depth %g of a dent of 0.3 in a hull of %d facets, %d facets looked at, error %v", d.Depth,
 			len(h.Facets), visits, err)

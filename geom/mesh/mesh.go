@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -9,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"clearance/internal/poll"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -45,15 +48,26 @@ func (e *Error) Error() string {
 }
 
 // Read reads the meshes of a regular file with the extension .obj, .stl or .ply, in any case.
-func Read(path string) ([]Part, error) {
-	var read func(io.Reader, string) ([]Part, error)
+func Read(path string) ([]Part, error) { return ReadContext(context.Background(), path) }
+
+// ReadContext is [Read]; it ends soon after the context, with the error of that.
+func ReadContext(ctx context.Context, path string) ([]Part, error) {
+	parts, err := readFile(ctx, path)
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // what was read is not the whole
+	}
+	return parts, err
+}
+
+func readFile(ctx context.Context, path string) ([]Part, error) {
+	var read func(*source) ([]Part, error)
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {
 	case ".obj":
-		read = ReadOBJ
+		read = readOBJ
 	case ".stl":
-		read = ReadSTL
+		read = readSTL
 	case ".ply":
-		read = ReadPLY
+		read = readPLY
 	default:
 		return nil, wholeFile(path, "unknown mesh format %q, want .obj, .stl or .ply", ext)
 	}
@@ -70,17 +84,32 @@ func Read(path string) ([]Part, error) {
 		return nil, err // which names the file
 	}
 	defer f.Close()
-	return read(f, path)
+	return read(&source{f, path, poll.Of(ctx)})
 }
 
-// readAll returns the bytes of r, at most MaxFileSize.
-func readAll(r io.Reader, name string) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, MaxFileSize+1))
+// source is a file that is read, by its name in errors. Once its poll is stopped, what follows is read as if the file
+// ended there.
+type source struct {
+	io.Reader
+	name string
+	poll poll.Poll
+}
+
+func (s *source) Read(b []byte) (int, error) {
+	if s.poll.Stopped() {
+		return 0, io.EOF
+	}
+	return s.Reader.Read(b)
+}
+
+// readAll returns the bytes of a file, at most MaxFileSize.
+func (s *source) readAll() ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(s, MaxFileSize+1))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+		return nil, fmt.Errorf("read %s: %w", s.name, err)
 	}
 	if len(data) > MaxFileSize {
-		return nil, tooLarge(name)
+		return nil, tooLarge(s.name)
 	}
 	return data, nil
 }
@@ -102,6 +131,7 @@ func baseName(name string) string {
 // text walks the lines of a file and splits them into fields.
 type text struct {
 	name   string
+	poll   *poll.Poll
 	rest   []byte
 	line   int // number of the current line
 	fields [][]byte
@@ -112,7 +142,7 @@ type text struct {
 // the given byte (0 for no comments). Line ends may be \n, \r\n or \r. join makes a
 // backslash at the end of a line continue it.
 func (t *text) next(comment byte, join bool) bool {
-	for len(t.rest) > 0 {
+	for len(t.rest) > 0 && !t.poll.Stopped() {
 		t.fields = t.fields[:0]
 		for again := true; again; {
 			line := t.take()

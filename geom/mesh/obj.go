@@ -19,12 +19,17 @@ import (
 // elsewhere uses one of them (then they were only listed there). Parts that come to
 // have no vertices are dropped. Lines, points, curves and surfaces are skipped.
 func ReadOBJ(r io.Reader, name string) ([]Part, error) {
-	data, err := readAll(r, name)
+	return readOBJ(&source{Reader: r, name: name})
+}
+
+func readOBJ(s *source) ([]Part, error) {
+	name := s.name
+	data, err := s.readAll()
 	if err != nil {
 		return nil, err
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // a byte order mark, as some editors write it
-	o := objReader{text: text{name: name, rest: data}}
+	o := objReader{text: text{name: name, rest: data, poll: &s.poll}}
 	o.begin(baseName(name), "")
 	for o.next('#', true) {
 		if err := o.statement(); err != nil {

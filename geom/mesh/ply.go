@@ -1,10 +1,13 @@
 package mesh
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
+
+	"clearance/internal/poll"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -13,16 +16,21 @@ import (
 // (or vertex_index) of the element face. Other elements and properties are read
 // over. In an ASCII file every record stands on a line of its own.
 func ReadPLY(r io.Reader, name string) ([]Part, error) {
-	data, err := readAll(r, name)
+	return readPLY(&source{Reader: r, name: name})
+}
+
+func readPLY(s *source) ([]Part, error) {
+	name := s.name
+	data, err := s.readAll()
 	if err != nil {
 		return nil, err
 	}
-	t := &text{name: name, rest: data}
+	t := &text{name: name, rest: data, poll: &s.poll}
 	h, err := readPLYHeader(t)
 	if err != nil {
 		return nil, err
 	}
-	p := plyReader{part: Part{Name: baseName(name)}}
+	p := plyReader{part: Part{Name: baseName(name)}, poll: &s.poll}
 	switch h.format {
 	case plyASCII:
 		p.src = &plyText{text: t}
@@ -62,6 +70,7 @@ type plyReader struct {
 	src   plySource
 	part  Part
 	total int64 // vertices that the header announces
+	poll  *poll.Poll
 }
 
 // element reads all records of an element.
@@ -80,6 +89,9 @@ func (p *plyReader) element(e *plyElement) error {
 		p.part.Vertices = make([]r3.Vec, 0, e.count)
 	}
 	for i := range e.count {
+		if p.poll.Stopped() {
+			return context.Canceled
+		}
 		if err := p.src.record(e, i); err != nil {
 			return err
 		}

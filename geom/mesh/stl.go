@@ -8,6 +8,8 @@ import (
 	"math"
 	"strings"
 
+	"clearance/internal/poll"
+
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -22,16 +24,21 @@ const (
 // coordinates become one vertex; normals are skipped, as writers fill them with
 // anything.
 func ReadSTL(r io.Reader, name string) ([]Part, error) {
-	data, err := readAll(r, name)
+	return readSTL(&source{Reader: r, name: name})
+}
+
+func readSTL(s *source) ([]Part, error) {
+	name := s.name
+	data, err := s.readAll()
 	if err != nil {
 		return nil, err
 	}
 	start := bytes.TrimLeft(data, " \t\r\n")
 	ascii := len(start) >= 5 && bytes.EqualFold(start[:5], []byte("solid"))
 	if !ascii || len(data) >= stlHeader && int64(len(data)) == stlLength(data) {
-		return readBinarySTL(data, name)
+		return readBinarySTL(data, name, &s.poll)
 	}
-	return readASCIISTL(data, name)
+	return readASCIISTL(data, name, &s.poll)
 }
 
 // stlLength returns the length that the header of a binary file gives.
@@ -39,7 +46,7 @@ func stlLength(data []byte) int64 {
 	return stlHeader + stlRecord*int64(binary.LittleEndian.Uint32(data[80:]))
 }
 
-func readBinarySTL(data []byte, name string) ([]Part, error) {
+func readBinarySTL(data []byte, name string, p *poll.Poll) ([]Part, error) {
 	if len(data) < stlHeader {
 		return nil, &Error{File: name, Offset: int64(len(data)),
 			Msg: fmt.Sprintf("the file ends within the header of %d bytes", stlHeader)}
@@ -54,7 +61,7 @@ func readBinarySTL(data []byte, name string) ([]Part, error) {
 		return nil, &Error{File: name, Offset: 80, Msg: "no triangles"}
 	}
 	w := newWelder(baseName(name))
-	for at := stlHeader; at < len(data); at += stlRecord {
+	for at := stlHeader; at < len(data) && !p.Stopped(); at += stlRecord {
 		var c [9]float64
 		for i := range c {
 			offset := at + 12 + 4*i
@@ -78,8 +85,8 @@ func readBinarySTL(data []byte, name string) ([]Part, error) {
 //	    endloop
 //	  endfacet
 //	endsolid name
-func readASCIISTL(data []byte, name string) ([]Part, error) {
-	t := &text{name: name, rest: data}
+func readASCIISTL(data []byte, name string, p *poll.Poll) ([]Part, error) {
+	t := &text{name: name, rest: data, poll: p}
 	var parts []Part
 	for t.next(0, false) {
 		if t.keyword() != "solid" {

@@ -95,9 +95,9 @@ at = some.ctypes.data
 one = np.zeros(1, np.int32)
 for count in huge:
     sphere = nat.Shape(kind=0, values=at, counts=(count, 0, 0, 0))
-    message(n.library_new(sphere, 1, out, error))
-    message(n.library_new(nat.Shape(kind=10, values=at, counts=(count, 0, 0, 0)), 1, out, error))
-    message(n.library_new(sphere, count, out, error))
+    message(n.library_new(sphere, 1, 60_000, out, job, error))
+    message(n.library_new(nat.Shape(kind=10, values=at, counts=(count, 0, 0, 0)), 1, 60_000, out, job, error))
+    message(n.library_new(sphere, count, 60_000, out, job, error))
     message(n.library_support(handle.number, 0, count, None, None, error))
     message(n.library_shape(handle.number, count, nat.Shape(), at, count, ctypes.c_int64(), None, count, error))
     message(n.submit(eng._number, q, nat.Pairs(count, *[at] * 7), nat.Results(1, at), 0, job, report, error))

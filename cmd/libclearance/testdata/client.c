@@ -166,7 +166,7 @@ static void attributes(clearance_shape *shapes) {
     list[0].values = extents, list[1].values = &radius;
     list[0].attributes = attribute, list[0].attribute_count = 1;
     clearance_library library = 0, bad = 0;
-    check(clearance_library_new(list, 2, &library, &error) == CLEARANCE_OK, "attributes");
+    check(clearance_library_new(list, 2, 60000, &library, NULL, &error) == CLEARANCE_OK, "attributes");
     int64_t needed = -1;
     check(clearance_library_attribute(library, 0, 0, got, 3, &needed, &error) == CLEARANCE_OK && needed == 3 &&
               got[0] == 0.25 && got[2] == -0.125,
@@ -177,14 +177,14 @@ static void attributes(clearance_shape *shapes) {
           "an unknown attribute was read");
     check(clearance_library_free(library, &error) == CLEARANCE_OK, "free");
     list[0].attribute_count = 2;
-    check(clearance_library_new(list, 2, &bad, &error) == CLEARANCE_ARGUMENT, "an attribute passed twice");
+    check(clearance_library_new(list, 2, 60000, &bad, NULL, &error) == CLEARANCE_ARGUMENT, "an attribute passed twice");
     list[0].attribute_count = 1, attribute[0].code = 99;
-    check(clearance_library_new(list, 2, &bad, &error) == CLEARANCE_ARGUMENT, "an unknown attribute passed");
+    check(clearance_library_new(list, 2, 60000, &bad, NULL, &error) == CLEARANCE_ARGUMENT, "an unknown attribute passed");
     attribute[0].code = 0, attribute[0].count = 2;
-    check(clearance_library_new(list, 2, &bad, &error) == CLEARANCE_ARGUMENT && strstr(error.message, "2 numbers"),
+    check(clearance_library_new(list, 2, 60000, &bad, NULL, &error) == CLEARANCE_ARGUMENT && strstr(error.message, "2 numbers"),
           "a center of 2 numbers passed");
     attribute[0].count = 3, center[0] = 1;
-    check(clearance_library_new(list, 2, &bad, &error) == CLEARANCE_ARGUMENT && strstr(error.message, "interior"),
+    check(clearance_library_new(list, 2, 60000, &bad, NULL, &error) == CLEARANCE_ARGUMENT && strstr(error.message, "interior"),
           "a center on the boundary passed");
 }
 
@@ -221,10 +221,10 @@ int main(void) {
     shapes[0].kind = 5, shapes[0].values = extents, shapes[0].counts[0] = 3, shapes[0].name = "box";
     shapes[1].kind = 0, shapes[1].values = &radius, shapes[1].counts[0] = 1;
     clearance_library library = 0;
-    check(clearance_library_new(shapes, 2, &library, &error) == CLEARANCE_OK, "library");
+    check(clearance_library_new(shapes, 2, 60000, &library, NULL, &error) == CLEARANCE_OK, "library");
     extents[0] = -1; // the library has a copy
     clearance_library bad = 0;
-    check(clearance_library_new(shapes, 2, &bad, &error) == CLEARANCE_ARGUMENT && strstr(error.message, "half_extents"),
+    check(clearance_library_new(shapes, 2, 60000, &bad, NULL, &error) == CLEARANCE_ARGUMENT && strstr(error.message, "half_extents"),
           "a box of negative size passed");
 
     attributes(shapes);

@@ -8,23 +8,24 @@ import os
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, Unpack
 
 from ._decompose import concavity
 from ._errors import FileError, OptionError
 from ._library import Library
-from ._mesh_files import OWN, mesh_file
-from ._meshes import UP_AXES, UpAxis
+from ._meshes import MESHES, UP_AXES, UpAxis
 from ._options import check_names, one_of, real
 from ._scene import Scene
-from ._xml import Given, Notes, Source, text_of
+
+if TYPE_CHECKING:
+    from ._xml import Given
 
 # Formats of meshes that trimesh reads, each with packages of its own. Others, such as FBX, it has no reader for.
 _FOREIGN: Final = (".dae", ".gltf", ".glb", ".off", ".3mf")
 
 _READ: Final = (
     "want URDF or MJCF (XML that begins with <robot> or <mujoco>, .mjb), a mesh "
-    f"({', '.join(e[1:].upper() for e in OWN)}; {', '.join(e[1:] for e in _FOREIGN)} by trimesh), or shapes.json"
+    f"({', '.join(e[1:].upper() for e in MESHES)}; {', '.join(e[1:] for e in _FOREIGN)} by trimesh), or shapes.json"
 )
 
 # How files begin whose extension says otherwise, or nothing.
@@ -108,6 +109,8 @@ def _of_mesh(
     up_axis: UpAxis = "ignore",
 ) -> Scene:
     """The scene of a mesh file."""
+    from ._mesh_files import mesh_file
+
     axis: UpAxis = one_of("up_axis", up_axis, UP_AXES)
     margin = real("margin", margin, 0)
     library = Library()
@@ -139,7 +142,7 @@ def kind_of(file: Path) -> str:
         return "URDF"
     if root in ("mujoco", "mujocoinclude") or end == ".mjb":
         return "MJCF"
-    if end in (*OWN, *_FOREIGN):
+    if end in (*MESHES, *_FOREIGN):
         return "mesh"
     if root == "COLLADA":
         raise FileError(f"{file} is COLLADA: give it the extension .dae")
@@ -158,6 +161,8 @@ def _root(file: Path, begin: bytes) -> str | None:
     """The name of the root element of XML, None of what is none."""
     if not begin.startswith((b"\xff\xfe", b"\xfe\xff")) and not begin.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         return None
+    from ._xml import Notes, Source, text_of
+
     try:
         text = text_of(Source.of(file, "model"), Notes())
     except FileError:

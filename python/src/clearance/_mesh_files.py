@@ -13,18 +13,16 @@ from ._arrays import Array
 from ._decompose import OTHERS, decomposed, mesh_shapes
 from ._errors import ConcaveError, FileError, ShapeError
 from ._library import Library
-from ._meshes import UpAxis, convex_parts, foreign_mesh
+from ._meshes import MESHES, UpAxis, convex_parts, foreign_mesh
 from ._shape import Shape
 from ._xml import Notes
 
-# Formats that the native library reads.
-OWN: Final = (".obj", ".stl", ".ply")
 _PACKAGES: Final = ("package://", "model://")
 
 
 def mesh_file(file: Path, concave: str, tolerance: float | None, up_axis: UpAxis) -> list[Shape]:
     """The convex parts of a mesh file of any format, or its hull; options are those of :func:`clearance.urdf.load`."""
-    if file.suffix.lower() in OWN:
+    if file.suffix.lower() in MESHES:
         return mesh_shapes(file, concave, tolerance)
     vertices, faces = foreign_mesh(file, up_axis)
     if concave != "hull":

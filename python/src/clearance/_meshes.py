@@ -20,6 +20,9 @@ from ._shape import Shape, read_mesh
 # Readers of other formats take some 20 times the size of a file as memory.
 _MAX_SIZE: Final = 1 << 27
 
+# Formats that the native library reads, by their extensions.
+MESHES: Final = (".obj", ".stl", ".ply")
+
 UpAxis = Literal["ignore", "file"]
 UP_AXES: Final = ("ignore", "file")
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from . import _errors as errors
 
-ABI: Final = 10
+ABI: Final = 11
 
 OK, RUNNING, ARGUMENT, FAILED, CANCELLED, CLOSED, NO_BACKEND, REFUSED, FILE, STILL = range(10)
 
@@ -276,9 +276,9 @@ _S, _R = ctypes.POINTER, _i32
 _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "check": (_R, [_S(Sizes), _S(Error)]),
     "describe": (_i64, [_pointer, _i64]),
-    "library_new": (_R, [_S(Shape), _i64, _S(_u64), _S(Error)]),
+    "library_new": (_R, [_S(Shape), _i64, _i64, _S(_u64), _S(_u64), _S(Error)]),
     "library_read": (_R, [_text, _S(_u64), _S(Error)]),
-    "library_mesh": (_R, [_text, _i32, _real, _S(_u64), _pointer, _i64, _S(Error)]),
+    "library_mesh": (_R, [_text, _i32, _real, _i64, _S(_u64), _pointer, _i64, _S(_u64), _S(Error)]),
     "library_write": (_R, [_u64, _text, _S(Error)]),
     "library_count": (_i64, [_u64]),
     "library_shape": (_R, [_u64, _i64, _S(Shape), _pointer, _i64, _S(_i64), _pointer, _i64, _S(Error)]),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
+from . import _jobs
 from . import _native as nat
 from ._arrays import address, check_gradient
 from ._errors import FileError, OptionError, ShapeError
@@ -162,12 +164,26 @@ def open_library(n: nat.Native, shapes: list[Shape]) -> Handle:
         keep.append(stated)
         record.attribute_count, record.attributes = len(stated), ctypes.addressof(stated)
         record.name = shape.name.encode() if shape.name else None
-    number, error = ctypes.c_uint64(), nat.Error()
-    code = n.library_new(records, len(shapes), number, error)
-    if code == nat.ARGUMENT:
-        raise ShapeError(error.message.decode())
-    n.raise_for(code, error)
-    return Handle(number.value)
+
+    def submit(number: Any, ms: int, job: Any, error: nat.Error) -> int:
+        return cast(int, n.library_new(records, len(shapes), ms, number, job, error))
+
+    try:
+        return Handle(_made(submit, (records, keep)))
+    except OptionError as e:
+        raise ShapeError(str(e)) from e
+
+
+def _made(submit: Callable[[Any, int, Any, nat.Error], int], keep: Any) -> int:
+    """The handle of a library that a call makes, which an exception such as that of Ctrl-C ends."""
+    number = ctypes.c_uint64()
+    try:
+        _jobs.run(lambda ms, job, _, error: submit(number, ms, job, error), (keep, number))
+    except BaseException:
+        if number.value:  # it was made before the job could be cancelled
+            Handle(number.value)
+        raise
+    return number.value
 
 
 def read_mesh(path: str | os.PathLike[str], whole: bool, tolerance: float | None = None) -> list[Shape]:
@@ -176,12 +192,14 @@ def read_mesh(path: str | os.PathLike[str], whole: bool, tolerance: float | None
     limit = -1.0 if tolerance is None else real("tolerance", tolerance, 0)
     if limit > 1:
         raise OptionError(f"tolerance: {tolerance!r}, want 0 to 1, relative to the size of a part, or None")
-    n, number, error = nat.native(), ctypes.c_uint64(), nat.Error()
-    dents = np.full(1 << 12, np.nan)
+    n, dents, name = nat.native(), np.full(1 << 12, np.nan), path_bytes("mesh", path, FileError)
+
+    def submit(number: Any, ms: int, job: Any, error: nat.Error) -> int:
+        out = number, address(dents), dents.size, job
+        return cast(int, n.library_mesh(name, int(whole), limit, ms, *out, error))
+
     while True:
-        place = number, address(dents), dents.size
-        n.raise_for(n.library_mesh(path_bytes("mesh", path, FileError), int(whole), limit, *place, error), error)
-        shapes = shapes_in(number.value)
+        shapes = shapes_in(_made(submit, dents))
         if len(shapes) <= dents.size:
             return [replace(s, dent=float(d)) for s, d in zip(shapes, dents, strict=False)]
         dents = np.full(len(shapes), np.nan)
