@@ -341,9 +341,9 @@ int32_t clearance_check(clearance_sizes *caller, clearance_error *error);
 // byte, if size bytes suffice, and returns the number of bytes that it needs.
 int64_t clearance_describe(char *out, int64_t size);
 
-// clearance_library_new makes a library of count shapes, and waits for at most wait_ms milliseconds: as clearance_submit
-// it may begin a job, whose report is that of no rows. *out is set, and the shapes and all that they name are read,
-// before the job has ended.
+// clearance_library_new makes a library of count shapes, and waits for at most wait_ms milliseconds: as
+// clearance_submit it may begin a job, whose report is that of no rows. *out is set, and the shapes and all that they
+// name are read, before the job has ended.
 int32_t clearance_library_new(clearance_shape *shapes, int64_t count, int64_t wait_ms, clearance_library *out,
                               clearance_job *job, clearance_error *error);
 

@@ -179,12 +179,15 @@ static void attributes(clearance_shape *shapes) {
     list[0].attribute_count = 2;
     check(clearance_library_new(list, 2, 60000, &bad, NULL, &error) == CLEARANCE_ARGUMENT, "an attribute passed twice");
     list[0].attribute_count = 1, attribute[0].code = 99;
-    check(clearance_library_new(list, 2, 60000, &bad, NULL, &error) == CLEARANCE_ARGUMENT, "an unknown attribute passed");
+    check(clearance_library_new(list, 2, 60000, &bad, NULL, &error) == CLEARANCE_ARGUMENT,
+          "an unknown attribute passed");
     attribute[0].code = 0, attribute[0].count = 2;
-    check(clearance_library_new(list, 2, 60000, &bad, NULL, &error) == CLEARANCE_ARGUMENT && strstr(error.message, "2 numbers"),
+    check(clearance_library_new(list, 2, 60000, &bad, NULL, &error) == CLEARANCE_ARGUMENT &&
+              strstr(error.message, "2 numbers"),
           "a center of 2 numbers passed");
     attribute[0].count = 3, center[0] = 1;
-    check(clearance_library_new(list, 2, 60000, &bad, NULL, &error) == CLEARANCE_ARGUMENT && strstr(error.message, "interior"),
+    check(clearance_library_new(list, 2, 60000, &bad, NULL, &error) == CLEARANCE_ARGUMENT &&
+              strstr(error.message, "interior"),
           "a center on the boundary passed");
 }
 
@@ -224,7 +227,8 @@ int main(void) {
     check(clearance_library_new(shapes, 2, 60000, &library, NULL, &error) == CLEARANCE_OK, "library");
     extents[0] = -1; // the library has a copy
     clearance_library bad = 0;
-    check(clearance_library_new(shapes, 2, 60000, &bad, NULL, &error) == CLEARANCE_ARGUMENT && strstr(error.message, "half_extents"),
+    check(clearance_library_new(shapes, 2, 60000, &bad, NULL, &error) == CLEARANCE_ARGUMENT &&
+              strstr(error.message, "half_extents"),
           "a box of negative size passed");
 
     attributes(shapes);
