@@ -122,18 +122,18 @@ class MujocoScene(Scene):
             want = f"[W, {bodies}, 3], or [..., {bodies}, 3], of all bodies of the model"
             raise ArrayError("xpos", f"has the shape {list(p.shape)}, want {want}")
         name = "xmat" if xquat is None else "xquat"
-        turned = host(name, xmat if xquat is None else xquat, True)
+        rotations = host(name, xmat if xquat is None else xquat, True)
         tails = ((4,),) if xquat is not None else ((9,), (3, 3))
-        if turned.shape not in [(*p.shape[:-1], *tail) for tail in tails]:
+        if rotations.shape not in [(*p.shape[:-1], *tail) for tail in tails]:
             want = " or ".join(str([*p.shape[:-1], *tail]) for tail in tails)
-            raise ArrayError(name, f"has the shape {list(turned.shape)}, want {want}")
-        for array, of in ((p, "xpos"), (turned, name)):
+            raise ArrayError(name, f"has the shape {list(rotations.shape)}, want {want}")
+        for array, of in ((p, "xpos"), (rotations, name)):
             if array.dtype.kind not in "fiu":
                 raise ArrayError(of, f"is {array.dtype}, want real numbers")
         if xquat is not None:
-            q = turned[..., self.body_ids, :]
+            q = rotations[..., self.body_ids, :]
         else:
-            matrices = turned.reshape(*p.shape[:-1], 3, 3)
+            matrices = rotations.reshape(*p.shape[:-1], 3, 3)
             q = quaternions(matrices[..., self.body_ids, :, :].astype(np.float64))
         poses, _ = with_others(p.shape[:-2], known, others, more, out)
         poses[..., :known, :3], poses[..., :known, 3:] = p[..., self.body_ids, :], q
