@@ -60,9 +60,9 @@ func write(text []byte, out *C.char, size C.int64_t) C.int64_t {
 	return C.int64_t(need)
 }
 
-// array returns the n numbers at p; they must not be used after the call or the job.
+// array returns the n numbers at p, none if n is negative; they must not be used after the call or the job.
 func array[T, E any](p *E, n int) []T {
-	if p == nil || n == 0 {
+	if p == nil || n <= 0 {
 		return nil
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(p)), n)
@@ -197,11 +197,28 @@ func columnNames(set batch.Columns) (list []string) {
 
 //export clearance_describe
 func clearance_describe(out *C.char, size C.int64_t) C.int64_t {
-	data, err := json.Marshal(describe())
+	return writeJSON(out, size, func() (any, error) { return describe(), nil })
+}
+
+// writeJSON writes a description, see write, and returns -1 for one that there is not.
+func writeJSON(out *C.char, size C.int64_t, of func() (any, error)) (need C.int64_t) {
+	need = -1
+	err := func() (err error) {
+		defer recovered(&err)
+		d, err := of()
+		if err != nil {
+			return err
+		}
+		data, err := json.Marshal(d)
+		if err == nil {
+			need = write(data, out, size)
+		}
+		return err
+	}()
 	if err != nil {
 		return -1
 	}
-	return write(data, out, size)
+	return need
 }
 
 // putReport stores the report of a job.

@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"unsafe"
 
@@ -67,9 +66,13 @@ type backendDescription struct {
 
 //export clearance_engine_describe
 func clearance_engine_describe(handle C.clearance_engine, out *C.char, size C.int64_t) C.int64_t {
-	h, err := engines.get(uint64(handle))
+	return writeJSON(out, size, func() (any, error) { return describeEngine(uint64(handle)) })
+}
+
+func describeEngine(handle uint64) (*engineDescription, error) {
+	h, err := engines.get(handle)
 	if err != nil {
-		return -1
+		return nil, err
 	}
 	d := engineDescription{Backends: []backendDescription{}, Notes: append([]string{}, h.Notes()...)}
 	for _, b := range h.Backends() {
@@ -77,11 +80,7 @@ func clearance_engine_describe(handle C.clearance_engine, out *C.char, size C.in
 		d.Backends = append(d.Backends, backendDescription{b.Name(), device.Kind.String(), device.Name, device.Driver,
 			device.Proof, device.Usable(), device.Reason})
 	}
-	data, err := json.Marshal(d)
-	if err != nil {
-		return -1
-	}
-	return write(data, out, size)
+	return &d, nil
 }
 
 //export clearance_engine_close

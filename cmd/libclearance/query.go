@@ -54,8 +54,8 @@ const maxColumns = 64
 
 // resultsOf are the columns of the caller, in memory of the caller.
 func resultsOf(r *C.clearance_results, o *batch.Options) (*batch.Results, error) {
-	if r == nil || r.count < 0 || r.count > maxColumns {
-		return nil, argument("no results")
+	if r == nil || r.count < 0 || r.count > maxColumns || r.count > 0 && r.columns == nil {
+		return nil, argument("no results, or more than %d columns", maxColumns)
 	}
 	if r.rows < 0 || r.rows > maxRows {
 		return nil, argument("results of %d rows, want 0 to %d", r.rows, int64(maxRows))

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"clearance/batch"
 	"clearance/dataset"
@@ -18,9 +19,31 @@ type bodyTable struct {
 	listed bool // whether the file lists bodies; otherwise they are its shapes
 	pairs  dataset.BodyPairs
 
-	physics []batch.Physics // of each body, or nil
+	physics  atomic.Pointer[[]batch.Physics] // of each body, or nil
+	surfaces atomic.Pointer[[]batch.PairPhysics]
+}
 
-	surfaces []batch.PairPhysics
+// newTable is the table of a file.
+func newTable(s dataset.Scene) *bodyTable {
+	t := &bodyTable{Bodies: s.Bodies, listed: s.Listed, pairs: s.Pairs}
+	if s.Physics != nil {
+		t.physics.Store(&s.Physics)
+	}
+	if s.Surfaces != nil {
+		t.surfaces.Store(&s.Surfaces)
+	}
+	return t
+}
+
+// stated returns the physics and the surfaces of a table, nil without them. Other threads may state others meanwhile.
+func (t *bodyTable) stated() (physics []batch.Physics, surfaces []batch.PairPhysics) {
+	if p := t.physics.Load(); p != nil {
+		physics = *p
+	}
+	if s := t.surfaces.Load(); s != nil {
+		surfaces = *s
+	}
+	return physics, surfaces
 }
 
 var bodyTables = handles[*bodyTable]{what: "table of bodies"}
@@ -38,7 +61,7 @@ func clearance_scene_read(path *C.clearance_text, library *C.clearance_library, 
 			return failure{codeFile, err}
 		}
 		*library = C.clearance_library(libraries.put(s.Bodies.Library()))
-		*bodies = C.clearance_bodies(bodyTables.put(&bodyTable{s.Bodies, s.Listed, s.Pairs, s.Physics, s.Surfaces}))
+		*bodies = C.clearance_bodies(bodyTables.put(newTable(s)))
 		return nil
 	}())
 }
@@ -65,8 +88,8 @@ func clearance_scene_write(bodies C.clearance_bodies, first, second *C.clearance
 				return argument("pair %d: bodies %d and %d of %d", i, a, b, table.Len())
 			}
 		}
-		if table.physics != nil || table.surfaces != nil {
-			err = dataset.WritePhysics(text(path), table.Bodies, pairs, table.physics, table.surfaces)
+		if physics, surfaces := table.stated(); physics != nil || surfaces != nil {
+			err = dataset.WritePhysics(text(path), table.Bodies, pairs, physics, surfaces)
 		} else {
 			err = dataset.WriteScene(text(path), table.Bodies, pairs)
 		}
@@ -105,7 +128,7 @@ func clearance_bodies_physics(bodies C.clearance_bodies, physics *C.clearance_te
 				return argument("body %d: physics of %d parts, want %d", i, n, len(table.Parts(int32(i))))
 			}
 		}
-		table.physics = list
+		table.physics.Store(&list)
 		return nil
 	}())
 }
@@ -133,7 +156,7 @@ func clearance_bodies_surfaces(bodies C.clearance_bodies, surfaces *C.clearance_
 				}
 			}
 		}
-		table.surfaces = list
+		table.surfaces.Store(&list)
 		return nil
 	}())
 }
@@ -156,16 +179,21 @@ type bodyDescription struct {
 
 //export clearance_bodies_describe
 func clearance_bodies_describe(bodies C.clearance_bodies, out *C.char, size C.int64_t) C.int64_t {
-	table, err := bodyTables.get(uint64(bodies))
+	return writeJSON(out, size, func() (any, error) { return describeBodies(uint64(bodies)) })
+}
+
+func describeBodies(handle uint64) (*tableDescription, error) {
+	table, err := bodyTables.get(handle)
 	if err != nil {
-		return -1
+		return nil, err
 	}
+	physics, surfaces := table.stated()
 	d := tableDescription{Listed: table.listed, Bodies: make([]bodyDescription, table.Len())}
 	for i := range int32(table.Len()) {
 		b := &d.Bodies[i]
 		b.Name = table.Name(i)
-		if table.physics != nil && table.physics[i].Stated() {
-			b.Physics = &table.physics[i]
+		if physics != nil && physics[i].Stated() {
+			b.Physics = &physics[i]
 		}
 		for _, p := range table.Parts(i) {
 			v, q := p.Pose.Position, p.Pose.Rotation
@@ -178,10 +206,6 @@ func clearance_bodies_describe(bodies C.clearance_bodies, out *C.char, size C.in
 			d.Pairs[i] = [2]int32{table.pairs.A[i], table.pairs.B[i]}
 		}
 	}
-	d.Surfaces = table.surfaces
-	data, err := json.Marshal(d)
-	if err != nil {
-		return -1
-	}
-	return write(data, out, size)
+	d.Surfaces = surfaces
+	return &d, nil
 }

@@ -23,8 +23,9 @@ import (
 // simulationHandle is a simulation with its solver of pairs. One run has it at a time.
 type simulationHandle struct {
 	mu     sync.Mutex
-	sim    *contact.Simulation
+	sim    *contact.Simulation // nil after the handle was closed
 	solver *cpu.Backend
+	worlds int
 	bodies int
 
 	listed contact.Contacts // of the steps that the last run has recorded
@@ -53,7 +54,7 @@ func clearance_simulation_open(bodies C.clearance_bodies, list *C.clearance_arra
 		if err := a.check(); err != nil {
 			return err
 		}
-		h := &simulationHandle{bodies: len(scene.Body)}
+		h := &simulationHandle{worlds: state.Worlds, bodies: len(scene.Body)}
 		if err := scene.Check(); err != nil {
 			return contactError(err)
 		}
@@ -176,7 +177,7 @@ func clearance_simulation_run(handle C.clearance_simulation, list *C.clearance_a
 				return dispatch.Report{WorstGapRow: -1}, s.run(ctx)
 			}), nil
 		}
-		w, wm := h.sim.State().Worlds, product(h.sim.State().Worlds, h.bodies)
+		w, wm := h.worlds, product(h.worlds, h.bodies)
 		steps, every := a.size("step_count"), max(a.size("every"), 1)
 		if steps < 0 || made == nil {
 			return nil, argument("a negative number of steps, or no place for those made")

@@ -45,8 +45,7 @@ type heldSteps struct {
 
 // heldStepsOf takes the arrays of a call.
 func heldStepsOf(h *simulationHandle, a *arrays) (*heldSteps, error) {
-	w := h.sim.State().Worlds
-	wm := product(w, h.bodies)
+	w, wm := h.worlds, product(h.worlds, h.bodies)
 	s := &heldSteps{h: h, steps: a.whole("step_count", 1), last: a.whole("scalar_last", 0) != 0,
 		force: numbers[float64](a, "force", product(6, wm), false)}
 	real := func(name string, n int) []float64 { return numbers[float64](a, name, n, true) }
@@ -56,6 +55,9 @@ func heldStepsOf(h *simulationHandle, a *arrays) (*heldSteps, error) {
 		force: real("contact_force", product(6, wm)), status: numbers[uint8](a, "status", w, true),
 		contacts: ints("contacts"), solves: ints("solves"), parts: ints("parts")}
 	s.made = numbers[int64](a, "steps", w, true)
+	if s.steps < 0 {
+		a.fail("%d steps", s.steps)
+	}
 	return s, a.check()
 }
 
