@@ -3,11 +3,17 @@ package contact
 import (
 	"math"
 
+	"clearance/internal/memory"
+
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// newtonMemory numbers the bodies that move and have contacts, and finds the pattern of the matrix.
-func (s *worldSolver) newtonMemory() {
+// patternBytes is the memory of a place of the pattern of the matrix, and blockBytes that of a block.
+const patternBytes, blockBytes = 2*1 + 4, 36 * 8
+
+// newtonMemory numbers the bodies that move and have contacts, and finds the pattern of the matrix. It reports false if
+// there is no memory for it.
+func (s *worldSolver) newtonMemory() bool {
 	n := &s.newton
 	resize(&n.block, len(s.mass))
 	for b := range n.block {
@@ -42,15 +48,26 @@ func (s *worldSolver) newtonMemory() {
 	for _, t := range []*[]twist{&n.base, &n.v, &n.try, &n.measured, &n.gradient, &n.step} {
 		resize(t, bodies)
 	}
-	resize(&n.matrix, 36*blocks*blocks)
+	if s.room(patternBytes*(float64(blocks)*float64(blocks)-float64(cap(n.slot)))) != nil {
+		return false
+	}
 	resize(&n.pattern, blocks*blocks)
+	resize(&n.slot, blocks*blocks)
 	resize(&n.right, 6*blocks)
 	n.velocity = 0
 	for _, b := range n.bodies {
 		v := &s.free[b]
 		n.velocity += s.mass[b]*dotVec(v.lin, v.lin) + dotVec(v.ang, s.inertia[b].mul(v.ang))
 	}
-	s.fillPattern()
+	return s.fillPattern()
+}
+
+// room returns an error if Newton's method for a world would take so much more memory than there is.
+func (s *worldSolver) room(bytes float64) error {
+	if s.newton.memory != nil {
+		return s.newton.memory(bytes)
+	}
+	return memory.Check("the matrix of Newton's method", bytes)
 }
 
 // order numbers the blocks in the order of elimination by minimum degree [George1989]: the next body is the one with
@@ -95,8 +112,9 @@ func (s *worldSolver) order() {
 	}
 }
 
-// fillPattern numbers the blocks and finds those of the matrix that are not zero, before and during the elimination.
-func (s *worldSolver) fillPattern() {
+// fillPattern numbers the blocks and finds those of the matrix that are not zero, before and during the elimination:
+// these alone have memory. It reports false if there is none for them.
+func (s *worldSolver) fillPattern() bool {
 	n := &s.newton
 	size := len(n.bodies)
 	clear(n.pattern)
@@ -119,16 +137,31 @@ func (s *worldSolver) fillPattern() {
 			n.bodies[n.place[i]] = b
 		}
 	}
+	count := 0
+	for i, filled := range n.pattern {
+		if n.slot[i] = -1; filled {
+			n.slot[i] = int32(count)
+			count++
+		}
+	}
+	if s.room(blockBytes*float64(count-cap(n.matrix))) != nil {
+		return false
+	}
+	resize(&n.matrix, count)
+	return true
 }
+
+// at is the block of the matrix of the rows of block p and the columns of block q, which are in the pattern.
+func (n *newtonState) at(p, q int) *[6][6]float64 { return &n.matrix[n.slot[p*len(n.bodies)+q]] }
 
 // assemble forms M + JᵀHJ.
 func (s *worldSolver) assemble() {
 	n := &s.newton
-	size := 6 * len(n.bodies)
 	clear(n.matrix)
 	for k, b := range n.bodies {
+		m := n.at(k, k)
 		for i := range 3 {
-			n.matrix[(6*k+i)*size+6*k+i] = s.mass[b]
+			m[i][i] = s.mass[b]
 		}
 		inertia := &s.inertia[b]
 		full := [3][3]float64{
@@ -137,7 +170,7 @@ func (s *worldSolver) assemble() {
 			{inertia[4], inertia[5], inertia[2]},
 		}
 		for i := range 3 {
-			copy(n.matrix[(6*k+3+i)*size+6*k+3:], full[i][:])
+			copy(m[3+i][3:], full[i][:])
 		}
 	}
 	for i := range s.rows {
@@ -155,7 +188,7 @@ func (s *worldSolver) assemble() {
 			left := product(&jacobians[p], h)
 			for q, bq := range blocks {
 				if bq >= 0 {
-					addBlock(n.matrix[6*bp*size+6*bq:], size, &left, &jacobians[q])
+					addBlock(n.at(bp, bq), &left, &jacobians[q])
 				}
 			}
 		}
@@ -181,9 +214,9 @@ func product(j *[3][6]float64, h *[3][3]float64) (left [3][6]float64) {
 	return left
 }
 
-func addBlock(m []float64, stride int, left, right *[3][6]float64) {
+func addBlock(m *[6][6]float64, left, right *[3][6]float64) {
 	for i := range 6 {
-		to := m[i*stride : i*stride+6]
+		to := &m[i]
 		a, b, c := left[0][i], left[1][i], left[2][i]
 		for j := range to {
 			to[j] += a*right[0][j] + b*right[1][j] + c*right[2][j]
@@ -197,32 +230,32 @@ func addBlock(m []float64, stride int, left, right *[3][6]float64) {
 func (s *worldSolver) factor() bool {
 	n := &s.newton
 	blocks := len(n.bodies)
-	size := 6 * blocks
 	for k, b := range n.bodies {
 		g := &n.gradient[b]
 		copy(n.right[6*k:], []float64{-g.lin.X, -g.lin.Y, -g.lin.Z, -g.ang.X, -g.ang.Y, -g.ang.Z})
 	}
 	for k := range blocks {
-		for c := 6 * k; c < 6*k+6; c++ {
-			if !s.eliminate(k, c, blocks, size) {
+		for c := range 6 {
+			if !s.eliminate(k, c) {
 				return false
 			}
 		}
 	}
 	for k := blocks - 1; k >= 0; k-- {
-		for c := 6*k + 5; c >= 6*k; c-- {
-			sum, line := n.right[c], n.matrix[c*size:(c+1)*size]
-			for j := c + 1; j < 6*k+6; j++ {
-				sum -= line[j] * n.right[j]
+		x := n.right[6*k : 6*k+6]
+		for c := 5; c >= 0; c-- {
+			sum, line := x[c], &n.at(k, k)[c]
+			for j := c + 1; j < 6; j++ {
+				sum -= line[j] * x[j]
 			}
 			for q := k + 1; q < blocks; q++ {
 				if n.pattern[k*blocks+q] {
-					for j := 6 * q; j < 6*q+6; j++ {
-						sum -= line[j] * n.right[j]
+					for j, m := range n.at(k, q)[c] {
+						sum -= m * n.right[6*q+j]
 					}
 				}
 			}
-			n.right[c] = sum / line[c]
+			x[c] = sum / line[c]
 		}
 	}
 	for k, b := range n.bodies {
@@ -235,10 +268,11 @@ func (s *worldSolver) factor() bool {
 	return true
 }
 
-// eliminate subtracts multiples of row c, of block k, from the rows below it.
-func (s *worldSolver) eliminate(k, c, blocks, size int) bool {
+// eliminate subtracts multiples of row c of block k from the rows below it.
+func (s *worldSolver) eliminate(k, c int) bool {
 	n := &s.newton
-	pivot := n.matrix[c*size : (c+1)*size]
+	blocks := len(n.bodies)
+	pivot := &n.at(k, k)[c]
 	if !(math.Abs(pivot[c]) > 0) {
 		return false
 	}
@@ -247,28 +281,28 @@ func (s *worldSolver) eliminate(k, c, blocks, size int) bool {
 		if !n.pattern[p*blocks+k] {
 			continue
 		}
-		first := 6 * p
+		first, rows := 0, n.at(p, k)
 		if p == k {
 			first = c + 1
 		}
-		for i := first; i < 6*p+6; i++ {
-			line := n.matrix[i*size : (i+1)*size]
+		for i := first; i < 6; i++ {
+			line := &rows[i]
 			f := line[c] * inverse
 			if f == 0 {
 				continue
 			}
-			for j := c + 1; j < 6*k+6; j++ {
+			for j := c + 1; j < 6; j++ {
 				line[j] -= f * pivot[j]
 			}
 			for q := k + 1; q < blocks; q++ {
 				if n.pattern[k*blocks+q] {
-					to, from := line[6*q:6*q+6], pivot[6*q:6*q+6]
+					to, from := &n.at(p, q)[i], &n.at(k, q)[c]
 					for j := range to {
 						to[j] -= f * from[j]
 					}
 				}
 			}
-			n.right[i] -= f * n.right[c]
+			n.right[6*p+i] -= f * n.right[6*k+c]
 		}
 	}
 	return true

@@ -140,7 +140,10 @@ func (s *worldSolver) newtonKernel(g *groups, w int, o *Options) (done bool) {
 	for i, l := range s.best {
 		putVec(impulse[3*i:], r3.Scale(s.units.impulse(), l))
 	}
-	s.steps = lanes.Newton(g.variant, &g.problem, w, &g.options, &s.scratch)
+	steps, ok := lanes.Newton(g.variant, &g.problem, w, &g.options, &s.scratch, s.room)
+	if s.steps = steps; !ok {
+		return false
+	}
 	for i := range s.lambda {
 		s.lambda[i] = r3.Scale(1/s.units.impulse(), vecOf(impulse[3*i:]))
 	}

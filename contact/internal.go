@@ -16,7 +16,9 @@ func (s *worldSolver) dropInternal(model Model, tol float64, e *residuals) bool 
 	n := &s.newton
 	s.prepare()
 	s.setHeights()
-	s.newtonMemory()
+	if !s.newtonMemory() {
+		return false
+	}
 	most := 0.0
 	for i := range s.rows {
 		most = max(most, s.rows[i].height)

@@ -22,12 +22,15 @@ type newtonState struct {
 	measured         []twist
 	gradient         []twist // M(v − v_f) − Jᵀλ(v) = M(v − base) − Jᵀ(λ(v) − λᵏ)
 	step             []twist
-	matrix           []float64 // [n,n], n = 6·blocks
-	pattern, filled  []bool    // of its blocks, with those that elimination fills
-	place, degree    []int     // of each block in the order of elimination, and its neighbours
+	matrix           [][6][6]float64 // the blocks of the pattern
+	slot             []int32         // of each block of the pattern in matrix, -1 of others
+	pattern, filled  []bool          // of its blocks, with those that elimination fills
+	place, degree    []int           // of each block in the order of elimination, and its neighbours
 	near             []int
 	right            []float64 // [n]
 	energy, velocity float64
+
+	memory func(bytes float64) error // of tests, nil for what the machine has
 }
 
 const (
@@ -56,10 +59,13 @@ const (
 // velocity meets all of their targets, if only by the tolerance: each outer step adds −c/P to their impulses, an
 // internal force, until one of them opens. Where such steps leave the residual as it is, ρ goes below its least value.
 //
-// It starts from s.lambda, and leaves the impulses of the least residual in s.best.
+// It starts from s.lambda, and leaves the impulses of the least residual in s.best. Where there is no memory for the
+// matrix it makes no step, so that the world has the answer of the sweeps, undecided if that is not within the tolerance.
 func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) {
 	n := &s.newton
-	s.newtonMemory()
+	if !s.newtonMemory() {
+		return
+	}
 	copy(n.outer, s.lambda)
 	s.form(n.base, s.lambda)
 	rho, least := proxNCP, s.leastProx(tol)

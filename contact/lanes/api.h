@@ -31,18 +31,24 @@ LANES_SWEEP(lanes_sweep_portable);
 int64_t lanes_sweep_scratch(int32_t bodies, int64_t contacts);
 
 // Newton's method for one world; the columns are its rows of those of Problem. The impulses to start from are replaced
-// by those of the least residual. It returns the number of steps. The scratch memory has lanes_newton_scratch bytes.
+// by those of the least residual. It returns the number of steps. The scratch memory has lanes_newton_scratch bytes for
+// so many blocks of the matrix. If the elimination needs more it returns their number, negative, and writes nothing.
 #define LANES_NEWTON(name)                                                                                  \
     int32_t name(const lanes_options *o, int32_t count, const double *mass, const double *inertia,          \
                  const double *velocity, const int32_t *body_a, const int32_t *body_b, const double *arm_a, \
                  const double *arm_b, const double *frame, const double *friction, const double *target,    \
-                 double *impulse, void *scratch)
+                 double *impulse, int64_t blocks, void *scratch)
 
 typedef LANES_NEWTON((*lanes_newton_function));
 LANES_NEWTON(lanes_newton_avx2);
 LANES_NEWTON(lanes_newton_portable);
 
-int64_t lanes_newton_scratch(int32_t bodies, int32_t contacts);
+// lanes_newton_scratch is -1 for more bodies than the kernel can number.
+int64_t lanes_newton_scratch(int32_t bodies, int32_t contacts, int64_t blocks);
+
+// lanes_newton_blocks is the number of blocks to begin with: those of a matrix in which the elimination fills at most
+// four for each contact, or all.
+int64_t lanes_newton_blocks(int32_t bodies, int32_t contacts);
 
 // What the contact points of a shape are made from, see Shape in shapes.go. Its numbers begin at reals and ints of the
 // table: coordinates x, y and z of the vertices, stride numbers each, then a normal and a slack for each face; of an

@@ -20,9 +20,9 @@ static uint32_t call_sweep(lanes_sweep_function sweep, const lanes_options *o, c
 static int32_t call_newton(lanes_newton_function newton, const lanes_options *o, int32_t count, const double *mass,
                            const double *inertia, const double *velocity, const int32_t *body_a,
                            const int32_t *body_b, const double *arm_a, const double *arm_b, const double *frame,
-                           const double *friction, const double *target, double *impulse, void *scratch) {
+                           const double *friction, const double *target, double *impulse, int64_t blocks, void *scratch) {
     return newton(o, count, mass, inertia, velocity, body_a, body_b, arm_a, arm_b, frame, friction, target, impulse,
-                  scratch);
+                  blocks, scratch);
 }
 */
 import "C"
@@ -143,19 +143,33 @@ func Sweep(variant string, p *Problem, worlds []int32, o *Options, s *Scratch) (
 }
 
 // Newton solves a world that has contacts by Newton's method from the impulses of p, and writes those of the least
-// residual. It returns the number of steps.
-func Newton(variant string, p *Problem, world int, o *Options, s *Scratch) (steps int) {
+// residual. It returns the number of steps, and false if there is no memory for the matrix, of which check is asked:
+// then it has made none.
+func Newton(variant string, p *Problem, world int, o *Options, s *Scratch, check func(bytes float64) error) (steps int,
+	ok bool) {
 	n, b, c := int(p.Count[world]), world*p.Bodies, world*p.Contacts
-	s.reserve(int(C.lanes_newton_scratch(C.int32_t(p.Bodies), C.int32_t(n))))
 	s.set(p, 1, o)
 	target := p.Target
 	if len(target) > 0 {
 		target = target[c:]
 	}
-	return int(C.call_newton(find(variant).newton, &s.options, C.int32_t(n), reals(p.Mass[b:]), reals(p.Inertia[6*b:]),
-		reals(p.Velocity[6*b:]), (*C.int32_t)(&p.BodyA[c]), (*C.int32_t)(&p.BodyB[c]), reals(p.ArmA[3*c:]),
-		reals(p.ArmB[3*c:]), reals(p.Frame[9*c:]), reals(p.Friction[c:]), reals(target), reals(p.Impulse[3*c:]),
-		s.aligned))
+	// What the elimination fills is known after the bodies are numbered: the second call, if there is one, has room.
+	blocks := C.lanes_newton_blocks(C.int32_t(p.Bodies), C.int32_t(n))
+	for {
+		bytes := C.lanes_newton_scratch(C.int32_t(p.Bodies), C.int32_t(n), blocks)
+		if bytes < 0 || int(bytes)+alignment > len(s.memory) && check(float64(bytes)) != nil {
+			return 0, false
+		}
+		s.reserve(int(bytes))
+		made := C.call_newton(find(variant).newton, &s.options, C.int32_t(n), reals(p.Mass[b:]),
+			reals(p.Inertia[6*b:]), reals(p.Velocity[6*b:]), (*C.int32_t)(&p.BodyA[c]), (*C.int32_t)(&p.BodyB[c]),
+			reals(p.ArmA[3*c:]), reals(p.ArmB[3*c:]), reals(p.Frame[9*c:]), reals(p.Friction[c:]), reals(target),
+			reals(p.Impulse[3*c:]), blocks, s.aligned)
+		if made >= 0 {
+			return int(made), true
+		}
+		blocks = C.int64_t(-made)
+	}
 }
 
 func ints(x []int32) *C.int32_t { return (*C.int32_t)(unsafe.SliceData(x)) }

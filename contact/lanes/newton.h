@@ -450,6 +450,9 @@ static void *take(char **memory, int64_t n, size_t size) {
 // most_moving bounds the number of bodies that move and have a contact.
 INLINE int64_t most_moving(int64_t bodies, int64_t contacts) { return bodies < 2 * contacts ? bodies : 2 * contacts; }
 
+// most_bodies of them have fewer pairs than an int32_t can number.
+enum { most_bodies = 1 << 15 };
+
 // number sets index of each body that moves and has a contact to its place in the order of elimination, and of all
 // others to -1.
 static void number(world *w, int32_t *index, uint64_t *graph, int32_t *place, int32_t *degree, const double *mass,
@@ -492,9 +495,10 @@ LANES_NEWTON(NEWTON) {
     w.first = take(&memory, most + 1, sizeof(int32_t));
     w.later = take(&memory, most * most / 2, sizeof(int32_t));
     w.slot = take(&memory, most * most, sizeof(int32_t));
-    w.matrix = take(&memory, most * most, sizeof *w.matrix);
+    w.matrix = take(&memory, blocks, sizeof *w.matrix);
     const units *u = &w.units;
     number(&w, index, graph, place, degree, mass, body_a, body_b);
+    if (w.blocks > blocks) return -w.blocks;
     for (int b = 0; b < o->bodies; b++) {
         if (index[b] < 0) continue;
         moving *m = &w.body[index[b]];

@@ -18,7 +18,9 @@ func NewtonBytes(bodies, contacts int) float64 { return 0 }
 func Sweep(string, *Problem, []int32, *Options, *Scratch) uint32 { panic("lanes: none without cgo") }
 
 // Newton must not be called.
-func Newton(string, *Problem, int, *Options, *Scratch) int { panic("lanes: none without cgo") }
+func Newton(string, *Problem, int, *Options, *Scratch, func(float64) error) (int, bool) {
+	panic("lanes: none without cgo")
+}
 
 // Manifold must not be called.
 func Manifold(string, *Shapes, *Rows, []int32, *Points) []int32 { panic("lanes: none without cgo") }
