@@ -206,6 +206,21 @@ func openFile(path string, cols []column, may leniency, opts []Option) (source, 
 	return s, nil
 }
 
+// checkDisk returns an error if a table of n rows takes more of the disk than is free. An NPZ file has all values as
+// they are; of a Parquet file these are the real numbers, while others are compressed, and count nothing here.
+func checkDisk(path string, cols []column, n int64, f format) error {
+	row := 0.0
+	for i := range cols {
+		if t := cols[i].read[0]; f == formatNPZ || t == typeFloat32 || t == typeFloat64 {
+			row += float64(cols[i].width * t.size())
+		}
+	}
+	if err := memory.CheckDisk(fmt.Sprintf("a table of %d rows", n), path, row*float64(n)); err != nil {
+		return fmt.Errorf("dataset: cannot write %s: %w", path, err)
+	}
+	return nil
+}
+
 // createTable creates a file of n rows of the given columns.
 func createTable(fs fileSystem, path string, cols []column, n int64) (sink, error) {
 	return createTableWith(fs, path, cols, n, nil)
@@ -222,6 +237,9 @@ func createTableWith(fs fileSystem, path string, cols []column, n int64, extra *
 	}
 	if n < 0 {
 		return nil, fmt.Errorf("dataset: %s: %d rows, want 0 or more", path, n)
+	}
+	if err := checkDisk(path, cols, n, f); err != nil {
+		return nil, err
 	}
 	if f == formatParquet {
 		return createParquet(fs, path, cols, extra.parquet)

@@ -31,6 +31,20 @@ type ColumnWriter struct {
 	columns []column
 }
 
+// CheckColumns returns an error if a file of n rows of columns takes more of the disk than is free, see
+// [CreateColumns], which asks the same when it begins.
+func CheckColumns(path string, specs []ColumnSpec, n int64) error {
+	f, err := formatOf(path)
+	if err != nil {
+		return err
+	}
+	list := make([]column, len(specs))
+	for i, s := range specs {
+		list[i] = s.column(s.Width)
+	}
+	return checkDisk(path, list, n, f)
+}
+
 // CreateColumns creates a Parquet or NPZ file of exactly n rows of columns.
 func CreateColumns(path string, specs []ColumnSpec, n int64) (*ColumnWriter, error) {
 	if len(specs) == 0 {

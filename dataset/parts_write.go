@@ -65,6 +65,9 @@ func createParts(fs fileSystem, path string, cols []column, n, per int64, extra 
 	if err != nil {
 		return nil, fmt.Errorf("dataset: cannot write %s: %w", path, err)
 	}
+	if err := checkDisk(final, cols, max(n, 0), formatParquet); err != nil {
+		return nil, err
+	}
 	sweep(final)
 	s := &partsSink{fs: fs, temp: tempPath(final), final: final, cols: cols, extra: extra, n: n, per: per,
 		slots: make(chan struct{}, partsBehind)}

@@ -268,6 +268,11 @@ func runStep(ctx context.Context, e *env, f *stepFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	// The states are on the disk twice while the parts are joined.
+	rows := 2 * int64(f.steps/f.every+1) * int64(state.Worlds)
+	if err := dataset.CheckColumns(f.out, stateColumns(len(scene.Body)), rows); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "dataset: "))
+	}
 	solver, closeSolver, err := f.solver()
 	if err != nil {
 		return err
