@@ -25,7 +25,8 @@ func believed(t *testing.T, p *contact.Problem, s *contact.Solution, o verify.Co
 
 // contactColumns are the columns of numbers of a solution.
 func contactColumns(s *contact.Solution) []contactColumn {
-	return []contactColumn{{"impulse", &s.Impulse}, {"velocity", &s.Velocity}, {"primal", &s.Primal},
+	return []contactColumn{{"impulse", &s.Impulse}, {"velocity", &s.Velocity}, {"residual", &s.Residual},
+		{"scale", &s.Scale}, {"primal", &s.Primal},
 		{"dual", &s.Dual}, {"complementarity", &s.Complementarity}, {"bound", &s.Bound}}
 }
 
