@@ -60,7 +60,8 @@ const (
 // internal force, until one of them opens. Where such steps leave the residual as it is, ρ goes below its least value.
 //
 // It starts from s.lambda, and leaves the impulses of the least residual in s.best. Where there is no memory for the
-// matrix it makes no step, so that the world has the answer of the sweeps, undecided if that is not within the tolerance.
+// matrix it makes no step, so that the world has the answer of the sweeps, undecided if that is not within the
+// tolerance.
 func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) {
 	n := &s.newton
 	if !s.newtonMemory() {

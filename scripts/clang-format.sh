@@ -12,7 +12,7 @@ files=(
 	rollout/broadphase/*.h rollout/broadphase/*.c
 	engine/internal/vk/*.h engine/internal/vk/*.c
 	contact/lanes/*.h contact/lanes/*.c
-	cmd/libclearance/*.h cmd/libclearance/testdata/*.c
+	cmd/libclearance/*.h cmd/libclearance/testdata/*.h cmd/libclearance/testdata/*.c
 	shaders/[!l]*.glsl shaders/loop_limit.glsl shaders/*.comp shaders/testdata/*.comp # not the generated layout.glsl
 )
 

@@ -56,8 +56,9 @@ func writeWideWorlds(t *testing.T, shapes, worlds string) {
 	}
 	const w, p = 200_000, 100_000
 	table := batch.BodiesOfShapes(lib)
-	in := &batch.Worlds{M: 2, Bodies: []int32{0, 0}, TemplateA: make([]int32, p), TemplateB: slices.Repeat([]int32{1}, p),
-		Poses: slices.Repeat([]float64{0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 1, 0, 0, 0}, w)}
+	in := &batch.Worlds{M: 2, Bodies: []int32{0, 0}, TemplateA: make([]int32, p),
+		TemplateB: slices.Repeat([]int32{1}, p),
+		Poses:     slices.Repeat([]float64{0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 1, 0, 0, 0}, w)}
 	if err := dataset.WriteRollout(worlds, in, table); err != nil {
 		t.Fatal(err)
 	}

@@ -123,6 +123,15 @@ func (a *arrays) number(name string, standard float64) float64 {
 	return standard
 }
 
+// workers is the option of that name.
+func (a *arrays) workers() int {
+	n := a.whole("workers", 0)
+	if err := checkWorkers(n); err != nil && a.err == nil {
+		a.err = err
+	}
+	return int(n)
+}
+
 // size is whole of a count that array lengths are products of.
 func (a *arrays) size(name string) int {
 	n := a.whole(name, -1)

@@ -143,7 +143,7 @@ func problemOf(a *arrays) (*contact.Problem, contact.Options, *solutionArrays) {
 	o := contact.Options{Model: contact.Model(a.code("model", 2)), Tolerance: a.number("tolerance", 0),
 		Relaxation: a.number("relaxation", 0), Sweeps: limitOf(a.whole("max_sweeps", 0)),
 		Steps: limitOf(a.whole("max_steps", 0)), Bound: a.whole("bound_wanted", 0) != 0,
-		Workers: limitOf(a.whole("workers", 0))}
+		Workers: a.workers()}
 	out := func(name string, per, n int) []float64 { return numbers[float64](a, name, product(per, n), true) }
 	s := &solutionArrays{impulse: out("impulse", 3, wc), velocity: out("solved_velocity", 6, wb),
 		residual: out("residual", 1, w), scale: out("scale", 1, w), primal: out("primal", 1, w), dual: out("dual", 1,

@@ -68,8 +68,8 @@ func derivativesOf(c *C.clearance_derivatives, n, gradients int, o *batch.Option
 	if c == nil || c.rows != C.int64_t(n) {
 		return nil, argument("no derivatives, or not those of %d rows", n)
 	}
-	if c.workers < 0 || c.workers > maxWorkers {
-		return nil, argument("%d workers, want 0 to %d", c.workers, maxWorkers)
+	if err := checkWorkers(c.workers); err != nil {
+		return nil, err
 	}
 	d := &derivation{
 		pass:       derive.Pass{Options: o.Derivative, FirstRow: uint64(c.first_row), Workers: int(c.workers)},

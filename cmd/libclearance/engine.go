@@ -16,6 +16,14 @@ import (
 // maxWorkers bounds the threads that a caller may ask for.
 const maxWorkers = 1 << 12
 
+// checkWorkers returns an error if a caller asks for more threads than a machine has any use for.
+func checkWorkers[T int32 | int64 | C.int32_t](n T) error {
+	if n < 0 || n > maxWorkers {
+		return argument("%d workers, want 1 to %d, or 0 for one per processor", n, maxWorkers)
+	}
+	return nil
+}
+
 //export clearance_engine_open
 func clearance_engine_open(options *C.clearance_options, out *C.clearance_engine, e *C.clearance_error) C.int32_t {
 	return fail(e, func() (err error) {
@@ -23,8 +31,8 @@ func clearance_engine_open(options *C.clearance_options, out *C.clearance_engine
 		if options == nil || out == nil {
 			return argument("no options, or no place for the handle")
 		}
-		if options.workers < 0 || options.workers > maxWorkers {
-			return argument("%d workers, want 1 to %d, or 0 for one per processor", options.workers, maxWorkers)
+		if err := checkWorkers(options.workers); err != nil {
+			return err
 		}
 		list := []clearance.Option{clearance.WithBackend(text(options.backend)),
 			clearance.WithDevice(text(options.device)), clearance.WithSIMD(text(options.simd)),

@@ -110,6 +110,9 @@ func clearance_scene_open(handle C.clearance_engine, query *C.clearance_query, s
 		if err != nil {
 			return err
 		}
+		if err := checkWorkers(scene.workers); err != nil {
+			return err
+		}
 		s, err := newScene(h, table, scene, o)
 		if err != nil && codeOf(err) == codeFailed {
 			return failure{codeArgument, err}

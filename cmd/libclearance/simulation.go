@@ -99,7 +99,7 @@ func simulationOf(a *arrays, table *batch.Bodies) (*contact.Scene, *contact.Stat
 		o.Gravity = r3.Vec{X: g[0], Y: g[1], Z: g[2]}
 	}
 	o.Solve = contact.Options{Model: contact.Model(a.code("model", 2)), Tolerance: a.number("tolerance", 0),
-		Workers: limitOf(a.whole("workers", 0))}
+		Workers: a.workers()}
 	return scene, state, o
 }
 

@@ -105,6 +105,9 @@ func motionsOf(m *C.clearance_motions) (*bodyTable, *batch.Motions, error) {
 
 // sweepOptions are the options of the caller.
 func sweepOptions(m *C.clearance_motions) (sweep.Options, error) {
+	if err := checkWorkers(m.workers); err != nil {
+		return sweep.Options{}, err
+	}
 	o := sweep.Options{TimeTolerance: float64(m.time_tolerance), Tolerance: float64(m.tolerance),
 		MaxEvaluations: int(m.max_evaluations), Workers: int(m.workers), HasMaxDistance: m.has_max_distance != 0}
 	if o.HasMaxDistance {

@@ -286,6 +286,9 @@ func questionOfWorlds(handle C.clearance_engine, query *C.clearance_query, scene
 	case scene == nil || place == nil || worlds == "" || results == "":
 		return nil, nil, none, argument("no scene, no files, or no place for the job")
 	}
+	if err := checkWorkers(scene.workers); err != nil {
+		return nil, nil, none, err
+	}
 	bodies, err := bodiesOf(scene.table, shapes, worlds, out)
 	if err != nil {
 		return nil, nil, none, err

@@ -20,7 +20,8 @@ static uint32_t call_sweep(lanes_sweep_function sweep, const lanes_options *o, c
 static int32_t call_newton(lanes_newton_function newton, const lanes_options *o, int32_t count, const double *mass,
                            const double *inertia, const double *velocity, const int32_t *body_a,
                            const int32_t *body_b, const double *arm_a, const double *arm_b, const double *frame,
-                           const double *friction, const double *target, double *impulse, int64_t blocks, void *scratch) {
+                           const double *friction, const double *target, double *impulse, int64_t blocks,
+                           void *scratch) {
     return newton(o, count, mass, inertia, velocity, body_a, body_b, arm_a, arm_b, frame, friction, target, impulse,
                   blocks, scratch);
 }

@@ -18,8 +18,8 @@ func (e *DiskError) Error() string {
 		Text(e.Have))
 }
 
-// CheckDisk returns a *[DiskError] if a file at a path would take so many bytes, and the disk has fewer. They may be any
-// product of sizes. Where it is not known what is free there is no error: writing says it then.
+// CheckDisk returns a *[DiskError] if a file at a path would take so many bytes, and the disk has fewer. They may be
+// any product of sizes. Where it is not known what is free there is no error: writing says it then.
 func CheckDisk(what, path string, bytes float64) error {
 	if bytes <= 0 {
 		return nil

@@ -7,9 +7,22 @@
 // The types of the columns, by code: 0 is real, else a clearance_element. The first ten have no derivatives.
 static const struct {
     uint32_t type, width;
-} columns[] = {{0, 1}, {CLEARANCE_FLOAT32, 1}, {0, 3},  {0, 3},  {0, 3},  {CLEARANCE_UINT8, 1}, {CLEARANCE_UINT16, 1},
-               {CLEARANCE_BITS, 1},            {CLEARANCE_UINT8, 1}, {0, 3}, {0, 12}, {0, 36}, {0, 36}, {0, 36},
-               {0, 6},                         {CLEARANCE_UINT8, 1}};
+} columns[] = {{0, 1},
+               {CLEARANCE_FLOAT32, 1},
+               {0, 3},
+               {0, 3},
+               {0, 3},
+               {CLEARANCE_UINT8, 1},
+               {CLEARANCE_UINT16, 1},
+               {CLEARANCE_BITS, 1},
+               {CLEARANCE_UINT8, 1},
+               {0, 3},
+               {0, 12},
+               {0, 36},
+               {0, 36},
+               {0, 36},
+               {0, 6},
+               {CLEARANCE_UINT8, 1}};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static clearance_query *query(uint64_t wanted) {
@@ -183,9 +196,9 @@ static void call_library_shape(void) {
     int64_t n = below(40), size = below(20);
     double *values = reals(n);
     clearance_error *e = error_place();
-    done(clearance_library_shape(handle(LIBRARY), whole(below(SHAPES)),
-                                 bad() ? NULL : room(sizeof(clearance_shape)), values, values ? length(n) : whole(n),
-                                 bad() ? NULL : room(8), bad() ? NULL : room((size_t)size), length(size), e),
+    done(clearance_library_shape(handle(LIBRARY), whole(below(SHAPES)), bad() ? NULL : room(sizeof(clearance_shape)),
+                                 values, values ? length(n) : whole(n), bad() ? NULL : room(8),
+                                 bad() ? NULL : room((size_t)size), length(size), e),
          e);
 }
 
@@ -234,8 +247,7 @@ static void call_engine_open(void) {
     uint64_t *out = place();
     clearance_error *e = error_place();
     if (o->backend == NULL || o->backend[0] == 0) o->backend = "cpu"; // others take a second
-    if (done(clearance_engine_open(bad() ? NULL : o, out, e), e) == CLEARANCE_OK)
-        keep(ENGINE, (int)below(SLOTS), *out);
+    if (done(clearance_engine_open(bad() ? NULL : o, out, e), e) == CLEARANCE_OK) keep(ENGINE, (int)below(SLOTS), *out);
 }
 
 static void call_engine_close(void) {
@@ -304,8 +316,12 @@ static void call_rollout_open(void) {
     int at = (int)below(4);
     const struct sizes *s = &sizes[at];
     clearance_worlds *w = room(sizeof *w);
-    *w = (clearance_worlds){length(s->worlds), length(s->places), length(s->pairs), indices(s->places, SHAPES),
-                            indices(s->pairs, s->places), indices(s->pairs, s->places),
+    *w = (clearance_worlds){length(s->worlds),
+                            length(s->places),
+                            length(s->pairs),
+                            indices(s->places, SHAPES),
+                            indices(s->pairs, s->places),
+                            indices(s->pairs, s->places),
                             one_in(2) ? NULL : poses(s->worlds * s->places)};
     if (w->poses == NULL && w->shapes == NULL) w->worlds = whole(s->worlds), w->bodies = whole(s->places);
     int good = w->worlds == s->worlds && w->bodies == s->places && w->templates == s->pairs;
@@ -381,9 +397,12 @@ static void call_scene_write(void) {
 }
 
 static void call_bodies_physics(void) {
-    static const char *const good[] = {"[{},{},{}]", "[{\"fixed\":true},{\"mass\":1},{\"friction\":0.5}]",
+    static const char *const good[] = {"[{},{},{}]",
+                                       "[{\"fixed\":true},{\"mass\":1},{\"friction\":0.5}]",
                                        "[{\"mass\":1,\"inertia\":[1,1,1,0,0,0]},{},{\"center_of_mass\":[0,0,0]}]",
-                                       "[{\"inertia\":[1]},{},{}]", "null", "[null,null,null]"};
+                                       "[{\"inertia\":[1]},{},{}]",
+                                       "null",
+                                       "[null,null,null]"};
     clearance_error *e = error_place();
     done(clearance_bodies_physics(handle(BODIES), text_of(good[below(6)]), e), e);
 }
@@ -500,8 +519,8 @@ static void call_sweep(void) {
     clearance_motions *m = motions(at, sizes[at].way_points);
     int64_t n = sizes[at].worlds * sizes[at].pairs;
     clearance_contacts *c = room(sizeof *c);
-    *c = (clearance_contacts){length(n), array((size_t)n), reals(n), reals(n), reals(n), reals(n), reals(n),
-                              indices(n, 1), indices(n, 1), indices(n, 1)};
+    *c = (clearance_contacts){length(n), array((size_t)n), reals(n),      reals(n),      reals(n),
+                              reals(n),  reals(n),         indices(n, 1), indices(n, 1), indices(n, 1)};
     clearance_job *j = job_place();
     clearance_error *e = error_place();
     ended(clearance_sweep(handle(ENGINE), bad() ? NULL : m, bad() ? NULL : c, wait_ms(), j, report_place(), e), e, j);
@@ -536,23 +555,74 @@ static const struct {
     int share;
 } calls[] = {
 #define CALL(name, share) {"clearance_" #name, call_##name, share}
-    CALL(check, 4),           CALL(describe, 1),         CALL(library_new, 8),     CALL(library_read, 1),
-    CALL(library_mesh, 2),    CALL(library_write, 1),    CALL(library_count, 4),   CALL(library_shape, 8),
-    CALL(library_attribute, 8), CALL(library_support, 8), CALL(library_center, 4), CALL(hull, 8),
-    CALL(library_free, 2),    CALL(engine_open, 1),      CALL(engine_describe, 2), CALL(engine_close, 1),
-    CALL(submit, 20),         CALL(trace, 2),            CALL(derive, 16),         CALL(multiply, 16),
-    CALL(rollout_open, 4),    CALL(rollout_submit, 12),  CALL(bodies_new, 6),      CALL(scene_read, 1),
-    CALL(scene_write, 1),     CALL(bodies_describe, 6),  CALL(bodies_physics, 6),  CALL(bodies_surfaces, 6),
-    CALL(bodies_free, 2),     CALL(bodies_mass, 6),      CALL(scene_open, 6),      CALL(scene_submit, 12),
-    CALL(scene_find, 8),      CALL(found_read, 8),       CALL(found_free, 2),      CALL(sweep, 12),
-    CALL(rollout_multiply, 8), CALL(rollout_close, 2),   CALL(pairs_rows, 2),      CALL(score, 1),
-    CALL(audit, 1),           CALL(stream, 4),           CALL(stream_report, 4),   CALL(stream_forget, 2),
-    CALL(worlds_write, 1),    CALL(worlds_read, 2),      CALL(worlds_size, 2),     CALL(worlds_copy, 4),
-    CALL(worlds_free, 1),     CALL(rollout_file, 1),     CALL(sweep_file, 1),      CALL(rollout_audit, 1),
-    CALL(sweep_audit, 1),     CALL(job_wait, 6),         CALL(job_progress, 6),    CALL(job_cancel, 6),
-    CALL(contact_solve, 12),  CALL(contact_points, 12),  CALL(simulation_open, 6), CALL(simulation_run, 8),
-    CALL(simulation_step, 12), CALL(simulation_reset, 6), CALL(simulation_state, 8), CALL(simulation_set_state, 8),
-    CALL(simulation_contacts, 8), CALL(simulation_close, 1), CALL(forward, 10),    CALL(try_device, 1)};
+    CALL(check, 4),
+    CALL(describe, 1),
+    CALL(library_new, 8),
+    CALL(library_read, 1),
+    CALL(library_mesh, 2),
+    CALL(library_write, 1),
+    CALL(library_count, 4),
+    CALL(library_shape, 8),
+    CALL(library_attribute, 8),
+    CALL(library_support, 8),
+    CALL(library_center, 4),
+    CALL(hull, 8),
+    CALL(library_free, 2),
+    CALL(engine_open, 1),
+    CALL(engine_describe, 2),
+    CALL(engine_close, 1),
+    CALL(submit, 20),
+    CALL(trace, 2),
+    CALL(derive, 16),
+    CALL(multiply, 16),
+    CALL(rollout_open, 4),
+    CALL(rollout_submit, 12),
+    CALL(bodies_new, 6),
+    CALL(scene_read, 1),
+    CALL(scene_write, 1),
+    CALL(bodies_describe, 6),
+    CALL(bodies_physics, 6),
+    CALL(bodies_surfaces, 6),
+    CALL(bodies_free, 2),
+    CALL(bodies_mass, 6),
+    CALL(scene_open, 6),
+    CALL(scene_submit, 12),
+    CALL(scene_find, 8),
+    CALL(found_read, 8),
+    CALL(found_free, 2),
+    CALL(sweep, 12),
+    CALL(rollout_multiply, 8),
+    CALL(rollout_close, 2),
+    CALL(pairs_rows, 2),
+    CALL(score, 1),
+    CALL(audit, 1),
+    CALL(stream, 4),
+    CALL(stream_report, 4),
+    CALL(stream_forget, 2),
+    CALL(worlds_write, 1),
+    CALL(worlds_read, 2),
+    CALL(worlds_size, 2),
+    CALL(worlds_copy, 4),
+    CALL(worlds_free, 1),
+    CALL(rollout_file, 1),
+    CALL(sweep_file, 1),
+    CALL(rollout_audit, 1),
+    CALL(sweep_audit, 1),
+    CALL(job_wait, 6),
+    CALL(job_progress, 6),
+    CALL(job_cancel, 6),
+    CALL(contact_solve, 12),
+    CALL(contact_points, 12),
+    CALL(simulation_open, 6),
+    CALL(simulation_run, 8),
+    CALL(simulation_step, 12),
+    CALL(simulation_reset, 6),
+    CALL(simulation_state, 8),
+    CALL(simulation_set_state, 8),
+    CALL(simulation_contacts, 8),
+    CALL(simulation_close, 1),
+    CALL(forward, 10),
+    CALL(try_device, 1)};
 enum { CALLS = sizeof calls / sizeof *calls };
 
 static uint64_t seed;

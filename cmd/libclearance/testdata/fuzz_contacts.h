@@ -25,9 +25,7 @@ static void add_inertias(struct list *l, int64_t n) {
 static void add_positive(struct list *l, const char *name, int64_t n) {
     add(l, name, CLEARANCE_FLOAT64, n, positive(n));
 }
-static void add_poses(struct list *l, const char *name, int64_t n) {
-    add(l, name, CLEARANCE_FLOAT64, 7 * n, poses(n));
-}
+static void add_poses(struct list *l, const char *name, int64_t n) { add(l, name, CLEARANCE_FLOAT64, 7 * n, poses(n)); }
 
 static void call_contact_solve(void) {
     int64_t w = 1 + below(4), b = 1 + below(4), c = below(5);
@@ -134,9 +132,9 @@ static void call_simulation_run(void) {
     int64_t *steps_made = bad() ? NULL : room(8);
     clearance_job *j = job_place();
     clearance_error *e = error_place();
-    ended(clearance_simulation_run(handle_at(SIMULATION, at), l.at, l.count, steps_made, wait_ms(), j, report_place(),
-                                   e),
-          e, j);
+    ended(
+        clearance_simulation_run(handle_at(SIMULATION, at), l.at, l.count, steps_made, wait_ms(), j, report_place(), e),
+        e, j);
 }
 
 static void call_simulation_step(void) {

@@ -15,8 +15,8 @@ static void call_score(void) {
     clearance_query *q = query(0x3f);
     clearance_job *j = job_place();
     clearance_error *e = error_place();
-    file_ended(clearance_score(handle(ENGINE), q, one_in(2) ? path("shapes.json") : NULL, path("pairs.npz"),
-                               whole(0), whole(-1), own("results.npz"), code32(below(2)), j, e),
+    file_ended(clearance_score(handle(ENGINE), q, one_in(2) ? path("shapes.json") : NULL, path("pairs.npz"), whole(0),
+                               whole(-1), own("results.npz"), code32(below(2)), j, e),
                e, j);
 }
 
@@ -86,8 +86,8 @@ static void call_sweep_file(void) {
     clearance_motions *m = motions(0, 2);
     clearance_job *j = job_place();
     clearance_error *e = error_place();
-    file_ended(clearance_sweep_file(handle(ENGINE), bad() ? NULL : m, path("scene.json"), path("motions.npz"),
-                                    whole(0), whole(-1), own("sweep.npz"), j, e),
+    file_ended(clearance_sweep_file(handle(ENGINE), bad() ? NULL : m, path("scene.json"), path("motions.npz"), whole(0),
+                                    whole(-1), own("sweep.npz"), j, e),
                e, j);
 }
 
@@ -134,9 +134,9 @@ struct ArrowArrayStream {
 };
 
 // The columns of pairs: name, format and format of the numbers of a list.
-static const char *const pair_columns[][3] = {
-    {"shape_a", "i", NULL},       {"shape_b", "i", NULL},       {"position_a", "+w:3", "g"},
-    {"position_b", "+w:3", "g"}, {"rotation_a", "+w:4", "g"}, {"rotation_b", "+w:4", "g"}};
+static const char *const pair_columns[][3] = {{"shape_a", "i", NULL},      {"shape_b", "i", NULL},
+                                              {"position_a", "+w:3", "g"}, {"position_b", "+w:3", "g"},
+                                              {"rotation_a", "+w:4", "g"}, {"rotation_b", "+w:4", "g"}};
 enum { PAIR_COLUMNS = 6, STREAM_ROWS = 5 };
 
 static void schema_release(struct ArrowSchema *s) {
@@ -163,8 +163,8 @@ static void fill_schema(struct ArrowSchema *s, const char *format, const char *n
     for (int64_t i = 0; i < children; i++) s->children[i] = calloc(1, sizeof(struct ArrowSchema));
 }
 static void fill_array(struct ArrowArray *a, int64_t rows, int64_t bytes, int64_t children) {
-    *a = (struct ArrowArray){rows, 0, 0, bytes ? 2 : 1, children, calloc(2, sizeof(void *)), NULL, NULL, array_release,
-                             NULL};
+    *a = (struct ArrowArray){rows,          0,   0, bytes ? 2 : 1, children, calloc(2, sizeof(void *)), NULL, NULL,
+                             array_release, NULL};
     if (bytes) a->buffers[1] = calloc(1, (size_t)bytes + 1);
     a->children = calloc((size_t)children + 1, sizeof(void *));
     for (int64_t i = 0; i < children; i++) a->children[i] = calloc(1, sizeof(struct ArrowArray));

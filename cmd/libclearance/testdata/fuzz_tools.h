@@ -143,8 +143,8 @@ static const char *text_of(const char *honest) {
 
 // path names a file of the folder of the run.
 static const char *path(const char *name) {
-    static const char *const others[] = {"shapes.json", "pairs.npz",   "worlds.npz",   "motions.npz",
-                                         "results.npz", "broken.json", "broken.npz",   "broken.parquet",
+    static const char *const others[] = {"shapes.json", "pairs.npz",   "worlds.npz",    "motions.npz",
+                                         "results.npz", "broken.json", "broken.npz",    "broken.parquet",
                                          "missing.npz", "pairs.txt",   "pairs.parquet", "broken.obj"};
     char full[4096];
     if (bad()) name = others[below(sizeof others / sizeof *others)];
