@@ -62,12 +62,12 @@ func (s *worldSolver) newtonMemory() bool {
 	return s.fillPattern()
 }
 
-// room returns an error if Newton's method for a world would take so much more memory than there is.
+// room returns an error if Newton's method for a world would take so much more memory than there is, in all workers.
 func (s *worldSolver) room(bytes float64) error {
 	if s.newton.memory != nil {
 		return s.newton.memory(bytes)
 	}
-	return memory.Check("the matrix of Newton's method", bytes)
+	return memory.Check("the matrix of Newton's method", bytes*float64(max(s.sharing, 1)))
 }
 
 // order numbers the blocks in the order of elimination by minimum degree [George1989]: the next body is the one with

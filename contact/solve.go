@@ -238,11 +238,11 @@ func (s *worldSolver) solve(o *Options, swept, more bool, g *groups, w int) {
 	if !done && !swept && o.Sweeps > 0 {
 		done = s.sweepAll(o, more)
 	}
-	newton := !done && o.Steps > 0 && s.mayFactor(o, g != nil)
-	if newton && g != nil {
+	s.sharing = max(o.Workers, 1)
+	if !done && o.Steps > 0 && g != nil {
 		done = s.newtonKernel(g, w, o)
 	}
-	if newton && !done && o.Steps > s.steps {
+	if !done && o.Steps > s.steps {
 		copy(s.lambda, s.best)
 		s.prepare()
 		s.setHeights()

@@ -50,7 +50,7 @@ type worldSolver struct {
 	newton              newtonState
 	group               [lanes.Width]int32
 	scratch             lanes.Scratch
-	granted             float64 // bytes of Newton's method that there is memory for, see mayFactor
+	sharing             int // the memory: workers, see room
 	escape              escapeState
 }
 

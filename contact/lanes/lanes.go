@@ -98,11 +98,6 @@ func SweepBytes(bodies, contacts int) float64 {
 	return float64(reserved(int(C.lanes_sweep_scratch(C.int32_t(bodies), C.int64_t(contacts)))))
 }
 
-// NewtonBytes is the memory of a call of [Newton] for so many bodies and contacts.
-func NewtonBytes(bodies, contacts int) float64 {
-	return float64(reserved(int(C.lanes_newton_scratch(C.int32_t(bodies), C.int32_t(contacts)))))
-}
-
 func (s *Scratch) set(p *Problem, worlds int, o *Options) {
 	s.options = C.lanes_options{bodies: C.int32_t(p.Bodies), contacts: C.int32_t(p.Contacts),
 		worlds: C.int32_t(worlds), sweeps: C.int32_t(o.Sweeps), steps: C.int32_t(o.Steps),
@@ -158,7 +153,7 @@ func Newton(variant string, p *Problem, world int, o *Options, s *Scratch, check
 	blocks := C.lanes_newton_blocks(C.int32_t(p.Bodies), C.int32_t(n))
 	for {
 		bytes := C.lanes_newton_scratch(C.int32_t(p.Bodies), C.int32_t(n), blocks)
-		if bytes < 0 || int(bytes)+alignment > len(s.memory) && check(float64(bytes)) != nil {
+		if bytes < 0 || int(bytes)+alignment > len(s.memory) && check(float64(reserved(int(bytes)))) != nil {
 			return 0, false
 		}
 		s.reserve(int(bytes))

@@ -11,9 +11,6 @@ type Scratch struct{}
 // SweepBytes is 0: there are no sweeps.
 func SweepBytes(bodies, contacts int) float64 { return 0 }
 
-// NewtonBytes is 0 as well.
-func NewtonBytes(bodies, contacts int) float64 { return 0 }
-
 // Sweep must not be called.
 func Sweep(string, *Problem, []int32, *Options, *Scratch) uint32 { panic("lanes: none without cgo") }
 

@@ -73,7 +73,7 @@ os.environ["CLEARANCE_SIMD"] = {kernels!r}
 from clearance import contact
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30), resource.RLIM_INFINITY))
-n = 3000
+n = 15000
 for count, ends in ((n, (1,)), (3, (0,))):
     s = contact.solve(
         np.ones((1, n)), np.tile([0.01, 0.01, 0.01, 0, 0, 0], (1, n, 1)), np.tile([0, 0, -1.0, 0, 0, 0], (1, n, 1)),
