@@ -171,7 +171,9 @@ static double natural(const double l[3], const double c[3], double mu, double h)
 INLINE int join(world *w, const row *r) {
     if (r->a < 0 || r->b < 0) return 0;
     moving *a = &w->body[r->a], *b = &w->body[r->b];
-    if (a->violation == b->violation && a->speed == b->speed) return 0;
+    // Of numbers beyond those of the format, which are NaN, none is the larger one, so that the passes end.
+    if (!(a->violation < b->violation || a->violation > b->violation || a->speed < b->speed || a->speed > b->speed))
+        return 0;
     a->violation = b->violation = larger(a->violation, b->violation);
     a->speed = b->speed = larger(a->speed, b->speed);
     return 1;

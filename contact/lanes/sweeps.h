@@ -421,7 +421,7 @@ INLINE int join(group *g, const slot *k, int h) {
     for (int i = 0; i < 2; i++) {
         double *of_a = i ? a->scale : a->violation, *of_b = i ? b->scale : b->violation;
         vd x = d(of_a, h), y = d(of_b, h);
-        changed |= both & (x != y);
+        changed |= both & ((x < y) | (x > y)); // not of NaN, so that the passes end
         put_d(of_a, h, choose_d(both & (y > x), y, x));
         put_d(of_b, h, choose_d(both & (x > y), x, y));
     }
