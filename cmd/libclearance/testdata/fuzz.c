@@ -160,7 +160,11 @@ static void call_library_new(void) {
     uint64_t *out = place();
     clearance_error *e = error_place();
     int64_t count = length(n);
-    if (done(clearance_library_new(list, count, out, e), e) == CLEARANCE_OK) {
+    clearance_job *j = job_place();
+    int32_t code = clearance_library_new(list, count, wait_ms(), out, j, e);
+    ended(code, e, j);
+    if (code == CLEARANCE_RUNNING && out && *out) release(LIBRARY, *out);
+    if (code == CLEARANCE_OK) {
         if (count == SHAPES) keep(LIBRARY, (int)below(SLOTS), *out);
         else release(LIBRARY, *out);
     }
@@ -176,11 +180,13 @@ static void call_library_read(void) {
 static void call_library_mesh(void) {
     uint64_t *out = place();
     int64_t n = below(4);
+    clearance_job *j = job_place();
     clearance_error *e = error_place();
     double tolerance = bad() ? real() : -1;
-    if (done(clearance_library_mesh(path("mesh.obj"), code32(0), tolerance, out, reals(n), length(n), e), e) ==
-        CLEARANCE_OK)
-        release(LIBRARY, *out);
+    int32_t code =
+        clearance_library_mesh(path("mesh.obj"), code32(0), tolerance, wait_ms(), out, reals(n), length(n), j, e);
+    ended(code, e, j);
+    if ((code == CLEARANCE_RUNNING || code == CLEARANCE_OK) && out && *out) release(LIBRARY, *out);
 }
 
 static void call_library_write(void) {
