@@ -195,8 +195,8 @@ func tempPath(path string) string {
 
 func tempPrefix(base string) string { return "." + base + "." }
 
-// finalName is the name that a file gets, whether its path is that one or temporary.
-func finalName(path string) string {
+// FinalName is the name that a file gets, whether its path is that one or that under which it is written.
+func FinalName(path string) string {
 	base := filepath.Base(path)
 	n := len(base) - len(".") - tempRandom - len(tempSuffix)
 	if n > 1 && base[0] == '.' && base[n] == '.' && strings.HasSuffix(base, tempSuffix) {

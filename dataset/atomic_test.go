@@ -312,7 +312,7 @@ func TestFinalName(t *testing.T) {
 	for path, want := range map[string]string{"d/a.npz": "a.npz", "d/.a.npz.ABCDEFGHIJKL.tmp": "a.npz",
 		".a.npz.ABC.tmp": ".a.npz.ABC.tmp", "a.npz.ABCDEFGHIJKL.tmp": "a.npz.ABCDEFGHIJKL.tmp",
 		"..ABCDEFGHIJKL.tmp": "..ABCDEFGHIJKL.tmp", ".tmp": ".tmp"} {
-		if got := finalName(path); got != want {
+		if got := FinalName(path); got != want {
 			t.Errorf("%s gets the name %s, want %s", path, got, want)
 		}
 	}

@@ -149,7 +149,7 @@ const (
 )
 
 func formatOf(path string) (format, error) {
-	switch ext := strings.ToLower(filepath.Ext(finalName(path))); ext {
+	switch ext := strings.ToLower(filepath.Ext(FinalName(path))); ext {
 	case ".npz":
 		return formatNPZ, nil
 	case ".parquet":

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"clearance/dataset"
 )
 
 // The folder OUT.parts of an interrupted run of `step`: parts of the files of results, and the state behind them. One
@@ -24,9 +26,9 @@ func (r *stepRun) part(kind string, k int) string {
 	return filepath.Join(r.folder, fmt.Sprintf("%s-%06d.npz", kind, k))
 }
 
-// isOurs reports whether a run writes files of that name.
+// isOurs reports whether a run writes files of that name, or had begun to when it was killed.
 func isOurs(name string) bool {
-	if name == runFile {
+	if name = dataset.FinalName(name); name == runFile {
 		return true
 	}
 	return slices.ContainsFunc(partKinds, func(kind string) bool {
