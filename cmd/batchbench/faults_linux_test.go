@@ -234,8 +234,8 @@ func TestForeignFiles(t *testing.T) {
 	eachFault(t, func(t *testing.T, c faultCase, out string) {
 		place := filepath.Clean(out)
 		dir, base := filepath.Split(place)
-		mine := []string{"." + base + ".short.tmp", ".other.ABCDEFGHIJKL.tmp", base + ".ABCDEFGHIJKL.tmp", base + ".bak",
-			"part-00000.parquet", "mine"}
+		mine := []string{"." + base + ".short.tmp", ".other.ABCDEFGHIJKL.tmp", base + ".ABCDEFGHIJKL.tmp",
+			base + ".bak", "part-00000.parquet", "mine"}
 		for _, name := range mine {
 			if err := os.WriteFile(dir+name, []byte("mine"), 0o600); err != nil {
 				t.Fatal(err)
@@ -331,6 +331,7 @@ func TestAlteredResults(t *testing.T) {
 		"score":   {"verify", "--shapes", dir + "/box.json", "--pairs", dir + "/pairs.npz"},
 		"rollout": {"verify", "rollout", "--shapes", dir + "/shapes.json", "--worlds", dir + "/worlds.npz", "--all"},
 		"sweep":   {"verify", "sweep", "--shapes", dir + "/shapes.json", "--worlds", dir + "/motions.npz", "--all"},
+		"derive":  {"verify", "derivatives", "--shapes", dir + "/box.json", "--pairs", dir + "/pairs.npz"},
 		"contact": {"verify", "contact"},
 	}
 	for _, c := range cases {
@@ -390,7 +391,7 @@ func TestKilledStep(t *testing.T) {
 	}
 }
 
-// TestOtherKernels: a run goes on with the kernels that it began with alone, by the flag and by the environment.
+// TestOtherKernels: a run goes on with the kernels, the input and the parts that it began with alone.
 func TestOtherKernels(t *testing.T) {
 	cases := faultCases(t, t.TempDir())
 	c := cases[len(cases)-1]
@@ -402,5 +403,14 @@ func TestOtherKernels(t *testing.T) {
 	t.Setenv("CLEARANCE_SIMD", "portable")
 	c.run(out, "--resume").want(t, exitBadInput).says(t, "of another run")
 	t.Setenv("CLEARANCE_SIMD", "")
+	c.run(out, "--resume", "--seed", "2").want(t, exitBadInput).says(t, "of another run")
+	part := filepath.Join(out+".parts", "states-000000.npz")
+	if err := os.Rename(part, part+".away"); err != nil {
+		t.Fatal(err)
+	}
+	c.run(out, "--resume").want(t, exitBadInput).says(t, part)
+	if err := os.Rename(part+".away", part); err != nil {
+		t.Fatal(err)
+	}
 	c.run(out, "--resume").want(t, exitGood)
 }
