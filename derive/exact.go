@@ -29,7 +29,7 @@ type Derivative struct {
 	p          problem
 	s          system
 	smoothness Smoothness
-	other      bool        // another minimum of the depth was found
+	other      bool        // another normal was found: of another minimum of the depth, or of the same point
 	full       *[10]Twists // the Jacobian of a zeroth-order estimate: value, normal, witnesses; else nil
 }
 
@@ -66,7 +66,10 @@ func (w *Workspace) Exact(r *Row) (d Derivative) {
 		state = NearSingular
 	}
 	d.smoothness = state
-	if touches := equalTolerance * d.p.size; d.p.growth {
+	if touches := equalTolerance * d.p.size; !state.Full() && (d.p.growth || math.Abs(r.Value) <= touches) &&
+		w.undetermined(&d.p, n, r.Value) {
+		d.smoothness, d.other = NotUnique, true
+	} else if d.p.growth {
 	} else if state.Full() && d.s.value <= touches {
 		switch found, proved := w.otherMinimum(&d.p, &d.s); {
 		case found:

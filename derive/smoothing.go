@@ -37,9 +37,13 @@ func (w *Workspace) Of(r *Row, o *Options, index uint64) Derivative {
 	s := &d.s
 	a, b := feature{point: s.a.point}, feature{point: s.b.point}
 	n, value := s.n, s.value
-	// Smoothing makes no difference to a choice between minima. Parallel features were not searched for others.
-	if d.smoothness == NotUnique && !d.other && !d.p.growth && value < 0 {
+	// Smoothing makes no difference to a choice between normals. Parallel features were not searched for others.
+	if d.smoothness == NotUnique && !d.other && !d.p.growth && value < equalTolerance*d.p.size {
 		d.other = w.otherThan(&d.p, n)
+	}
+	// Of a pair that touches, or meets as it grows, where curvatures vanish, rounding chooses the normal.
+	if d.smoothness == NearSingular && (d.p.growth || math.Abs(value) <= leastDepth*d.p.size) {
+		d.other = true
 	}
 	// Nor do superquadrics, whose curvature may be infinite, have other Hessians with Gumbel noise.
 	same := o.Mode == Gumbel && (isSuperquadric(d.p.a.core) || isSuperquadric(d.p.b.core))

@@ -6,6 +6,7 @@
 #include "derivative_system.glsl"
 #include "derivative_zone.glsl"
 
+const double LEAST_DEPTH = 1e-7lf;     // of package derive, relative to the size
 const double EQUAL_TOLERANCE = 1e-9lf; // difference of two minima that counts as zero, relative to the size
 const double LEAN = 20.0lf, MAX_RATIO = 16.0lf;
 const uint MAX_ROUNDS = 512u, MAX_CONES = 64u, KNOWN_POINTS = 8u;
@@ -160,7 +161,6 @@ bool consider(MinimaSearch f, Cone c, uint round_, uint perSupport) {
 // hasDepth reports whether the cores intersect: a row whose system is singular is then looked at for another minimum,
 // by the host.
 bool hasDepth(dvec3 n, double size) {
-    const double LEAST_DEPTH = 1e-7lf;
     double rolling = shapeOf(0u).erode + shapeOf(1u).erode;
     return dotProduct(differenceSupport(n, rolling), n) > LEAST_DEPTH * size + MIN_SIZE;
 }

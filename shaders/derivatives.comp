@@ -93,6 +93,9 @@ uint derive(uint row) {
     }
     bool bounded = kindA != KIND_HALFSPACE && kindB != KIND_HALFSPACE;
     if (smoothness == NEAR_SINGULAR && (kindA == KIND_SUPERQUADRIC || kindB == KIND_SUPERQUADRIC)) return NOT_DERIVED;
+    // The host looks whether a pair that touches has a cone of normals.
+    precise double touching = smoothness == NEAR_SINGULAR ? LEAST_DEPTH * size : EQUAL_TOLERANCE * size;
+    if (!full && bounded && abs(given.value) <= touching) return NOT_DERIVED;
     if (smoothness == NEAR_SINGULAR && bounded && hasDepth(given.normal, size)) return NOT_DERIVED;
     if (full && bounded) {
         uint other = otherMinimum(s, size);
@@ -103,7 +106,8 @@ uint derive(uint row) {
         }
     }
     // Smoothing makes no difference to a choice between minima, which the host looks for.
-    if (GUMBEL != 0u && smoothness == NOT_UNIQUE && bounded && given.value < 0.0lf) return NOT_DERIVED;
+    precise double equal = EQUAL_TOLERANCE * size;
+    if (GUMBEL != 0u && smoothness == NOT_UNIQUE && bounded && given.value <= equal) return NOT_DERIVED;
     if (!full) takeReported(given, s);
     if (GUMBEL != 0u) {
         smoothness = smoothPair(size, s);

@@ -1,0 +1,108 @@
+package derive
+
+import (
+	"math"
+
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// The normal of a growth distance is that of D = A - B, about the centers, at the point q where the ray from the origin
+// along the difference of the centers leaves it; that of a pair that touches is one of A - B at q = 0. Where q is a
+// vertex of D, or lies in an edge, q has a cone of normals, and which of them is the answer is for rounding to say.
+//
+// The gap of a tangential direction t is <S(n + εt) - q, t>, where S are support points of D. That of q along n is at
+// least that of any point, and that of S along n + εt at least that of q, so no gap is negative. If n + δt is a normal
+// of q as well, δ ≥ ε, then so is n + εt, and the gap of t is zero. Within a face the gap is the distance of q from the
+// boundary of the face along t.
+
+// Constants of undetermined.
+const (
+	tilt             = 1e-4 // ε, radians
+	firstDirections  = 8
+	maxFacetSupports = 64 // a polygon takes two per edge, a disc about 20
+)
+
+// bearing is a tangential direction with the support point of the normal tilted towards it.
+type bearing struct {
+	t   vec2
+	s   vec2 // support point, relative to q, tangential part
+	gap float64
+}
+
+// undetermined reports whether the answer with the normal n is that of a vertex or an edge of D, with other normals
+// that differ from n by about a tilt or more: the least gap is zero. Where it is negative by more than an error of n of
+// a hundredth of the tilt explains, n is not a normal of q. The surface of D has one normal everywhere if a shape is
+// smooth or has a ball.
+func (w *Workspace) undetermined(p *problem, n r3.Vec, value float64) bool {
+	if hasOneNormal(&p.a) || hasOneNormal(&p.b) {
+		return false
+	}
+	f := facet{p: p, n: n, e: tangentBasis(n), tolerance: equalTolerance * p.size}
+	if p.growth {
+		between := r3.Sub(p.b.center, p.a.center)
+		f.q = r3.Sub(r3.Scale(1/value, between), between)
+	}
+	var list [firstDirections]bearing
+	for k := range list {
+		phi := 2 * math.Pi * float64(k) / firstDirections
+		list[k] = f.towards(vec2{math.Cos(phi), math.Sin(phi)})
+	}
+	least := math.Inf(1)
+	for k := range list {
+		least = min(least, f.least(list[k], list[(k+1)%firstDirections]))
+	}
+	return least <= f.tolerance && least >= -tilt/100*p.size
+}
+
+// hasOneNormal reports whether a difference with the shape has one normal at each point of its surface.
+func hasOneNormal(s *placed) bool {
+	_, smooth := s.core.(geom.Smooth)
+	return smooth || s.unbounded || s.radius > 0
+}
+
+// facet is a search for the least gap.
+type facet struct {
+	p         *problem
+	n         r3.Vec
+	q         r3.Vec // in axes where A - B is that of the shapes as they are
+	e         basis
+	tolerance float64
+	supports  int
+}
+
+// towards returns the support point of the normal tilted towards t.
+func (f *facet) towards(t vec2) bearing {
+	f.supports++
+	d := r3.Unit(r3.Add(f.n, r3.Scale(tilt, f.e.vec(t))))
+	s := f.e.of(r3.Sub(r3.Sub(f.p.a.coreSupport(d), f.p.b.coreSupport(r3.Scale(-1, d))), f.q))
+	return bearing{t, s, dot2(s, t)}
+}
+
+// least returns the least gap of the directions from x to y, or a bound below it that exceeds the tolerance. Between
+// them the gap is at least that of either support point, the larger of which is least where both are equal: along the
+// normal of the edge from the one to the other, if it lies between.
+func (f *facet) least(x, y bearing) float64 {
+	ends := min(x.gap, y.gap)
+	edge := vec2{y.s[0] - x.s[0], y.s[1] - x.s[1]}
+	length := math.Hypot(edge[0], edge[1])
+	if ends <= f.tolerance || !(length > f.tolerance) {
+		return ends
+	}
+	t := vec2{edge[1] / length, -edge[0] / length}
+	if !(cross2(x.t, t) > 0 && cross2(t, y.t) > 0) {
+		return ends
+	}
+	if bound := dot2(t, x.s); bound > f.tolerance {
+		return min(ends, bound)
+	}
+	if f.supports >= maxFacetSupports {
+		return 0
+	}
+	z := f.towards(t)
+	if z.gap <= dot2(t, x.s)+f.tolerance/2 { // the edge is one of the facet
+		return z.gap
+	}
+	return min(f.least(x, z), f.least(z, y))
+}
