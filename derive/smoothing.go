@@ -41,8 +41,9 @@ func (w *Workspace) Of(r *Row, o *Options, index uint64) Derivative {
 	if d.smoothness == NotUnique && !d.other && !d.p.growth && value < equalTolerance*d.p.size {
 		d.other = w.otherThan(&d.p, n)
 	}
-	// Of a pair that touches, or meets as it grows, where curvatures vanish, rounding chooses the normal.
-	if d.smoothness == NearSingular && (d.p.growth || math.Abs(value) <= leastDepth*d.p.size) {
+	// Of a pair that meets as it grows, or whose cores touch, where curvatures vanish, rounding chooses the normal.
+	touching := math.Abs(value+d.p.a.radius+d.p.b.radius) <= leastDepth*d.p.size
+	if d.smoothness == NearSingular && (d.p.growth || touching) {
 		d.other = true
 	}
 	// Nor do superquadrics, whose curvature may be infinite, have other Hessians with Gumbel noise.

@@ -142,7 +142,7 @@ func oneSided(r *Row, d *Derivative) (worst float64) {
 	for k := range 6 {
 		found := math.Inf(1)
 		for _, h := range []float64{1e-5, 1e-6, 1e-7, 1e-8} {
-			h *= d.p.size
+			h *= max(d.p.size, 1e-3) // the size of a point in a plane is rounding
 			var t Twists
 			t[6+k] = 1
 			if k >= 3 {

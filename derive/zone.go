@@ -163,31 +163,37 @@ func (w *Workspace) poweredZone(p *problem, s *system, f *minima, inside, q floa
 			most = min(most, reach(x.placed, x.f, x.d, q))
 		}
 	}
-	for _, sizes := range capSizes {
+	reset := func() {
 		for k := range sides {
 			if x := &sides[k]; isPowered(x.placed.core) {
 				x.bounds.Reset(x.placed.core, x.placed.rot.MulVecT(x.d))
 			}
 		}
+	}
+	over := func(t float64) (kappa float64) {
+		var k sym2
+		slack := 0.0
+		for i := range sides {
+			x := &sides[i]
+			if isPowered(x.placed.core) {
+				b := x.bounds.Widen(t)
+				k.add(x.e.form(&b.K))
+				slack += b.Slack
+				continue
+			}
+			h := x.f.h
+			h.add(sym2{-x.placed.radius, 0, -x.placed.radius})
+			k.add(sym2{h[0] / (1 + q), h[1] / (1 + q), h[2] / (1 + q)})
+		}
+		return s.curvatureOf(k, t, inside) - f.rollA - f.rollB - 2*slack/t
+	}
+	for _, sizes := range capSizes {
+		reset()
 		for _, t := range sizes {
 			if t > most {
 				break
 			}
-			var k sym2
-			slack := 0.0
-			for i := range sides {
-				x := &sides[i]
-				if isPowered(x.placed.core) {
-					b := x.bounds.Widen(t)
-					k.add(x.e.form(&b.K))
-					slack += b.Slack
-					continue
-				}
-				h := x.f.h
-				h.add(sym2{-x.placed.radius, 0, -x.placed.radius})
-				k.add(sym2{h[0] / (1 + q), h[1] / (1 + q), h[2] / (1 + q)})
-			}
-			kappa := s.curvatureOf(k, t, inside) - f.rollA - f.rollB - 2*slack/t
+			kappa := over(t)
 			next := f.zoneOf(kappa, t)
 			if !(kappa > f.bound) || zone > 0 && next <= zone {
 				break
@@ -195,11 +201,26 @@ func (w *Workspace) poweredZone(p *problem, s *system, f *minima, inside, q floa
 			zone = next
 		}
 		if zone > 0 {
-			break
+			return zone
 		}
 	}
-	return zone
+	t := min(widestHalved, most)
+	for range halvedCaps {
+		reset()
+		if zone = f.zoneOf(over(t), t); zone > 0 {
+			return zone
+		}
+		t /= 2
+	}
+	return 0
 }
+
+// The caps that the kernel halves come last, so that a row that it proves is proved here: beside a rim, whose curvature
+// is large, a reach may be shorter than all of capSizes.
+const (
+	widestHalved = 0.32
+	halvedCaps   = 9
+)
 
 // curvatureOf is the κ of a form k on the tangent plane up to |y| = t: its least eigenvalue, or that across a feature,
 // along which h rises by at least κ|<t, y>|² as well.

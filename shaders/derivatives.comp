@@ -93,9 +93,10 @@ uint derive(uint row) {
     }
     bool bounded = kindA != KIND_HALFSPACE && kindB != KIND_HALFSPACE;
     if (smoothness == NEAR_SINGULAR && (kindA == KIND_SUPERQUADRIC || kindB == KIND_SUPERQUADRIC)) return NOT_DERIVED;
-    // The host looks whether a pair that touches has a cone of normals.
-    precise double touching = smoothness == NEAR_SINGULAR ? LEAST_DEPTH * size : EQUAL_TOLERANCE * size;
-    if (!full && bounded && abs(given.value) <= touching) return NOT_DERIVED;
+    // The host looks whether a pair that touches has a cone of normals. Cores that touch are not smoothed.
+    precise double cores = given.value + shapeOf(0u).radius + shapeOf(1u).radius, equal = EQUAL_TOLERANCE * size;
+    bool touching = GUMBEL != 0u && smoothness == NEAR_SINGULAR && abs(cores) <= LEAST_DEPTH * size;
+    if (!full && bounded && (touching || abs(given.value) <= equal)) return NOT_DERIVED;
     if (smoothness == NEAR_SINGULAR && bounded && hasDepth(given.normal, size)) return NOT_DERIVED;
     if (full && bounded) {
         uint other = otherMinimum(s, size);
@@ -106,7 +107,6 @@ uint derive(uint row) {
         }
     }
     // Smoothing makes no difference to a choice between minima, which the host looks for.
-    precise double equal = EQUAL_TOLERANCE * size;
     if (GUMBEL != 0u && smoothness == NOT_UNIQUE && bounded && given.value <= equal) return NOT_DERIVED;
     if (!full) takeReported(given, s);
     if (GUMBEL != 0u) {
