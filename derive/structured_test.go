@@ -139,14 +139,15 @@ func largestOf(d *batch.Results, i int, size float64) (m float64) {
 // oneSided returns the largest difference of the one-sided derivatives of the distance.
 func oneSided(r *Row, d *Derivative) (worst float64) {
 	g := d.Value()
+	size := max(d.p.size, 1e-3) // that of a point in a plane is rounding
 	for k := range 6 {
 		found := math.Inf(1)
 		for _, h := range []float64{1e-5, 1e-6, 1e-7, 1e-8} {
-			h *= max(d.p.size, 1e-3) // the size of a point in a plane is rounding
+			h *= size
 			var t Twists
 			t[6+k] = 1
 			if k >= 3 {
-				t[6+k] = 1 / d.p.size
+				t[6+k] = 1 / size
 			}
 			up := tight(r.A, r.B, r.PoseA, moved(r.PoseB, &t, 6, h))
 			down := tight(r.A, r.B, r.PoseA, moved(r.PoseB, &t, 6, -h))
