@@ -177,34 +177,61 @@ func (s *Simulation) apartAlong(q *paths, n r3.Vec, depth float64) bool {
 //
 // The target makes the linear model of the step exact at the velocities of the solve: the relative velocity of the
 // points along n, and what is missing of their gap at the end of the step over Δt. So solves repeated this way are
-// Newton's method for the gap at the end.
+// Newton's method for the gap at the end. The arms are those of the time at which the points enter, where they approach
+// each other: by those of the beginning, points of bodies that rotate fast would seem to recede, and the impulses that
+// part them would do work.
 func (s *Simulation) enter(u *suspect, q *paths, n r3.Vec, t float64, k int) {
 	p, r := q.pair, s.askedResults
 	a0, a1 := q.a.points(vecOf(r.WitnessA().F64[3*k:]), t)
 	b0, b1 := q.b.points(vecOf(r.WitnessB().F64[3*k:]), t)
 	if dotVec(n, r3.Sub(b1, a1)) >= u.goal { // they part again: those that are behind the plane at the end
+		t = 1
 		a0, a1 = q.a.points(s.supportOf(p.a, p.partA, p.shapeA, &q.a.to, n), 1)
 		b0, b1 = q.b.points(s.supportOf(p.b, p.partB, p.shapeB, &q.b.to, r3.Scale(-1, n)), 1)
 	}
-	at := r3.Scale(0.5, r3.Add(a0, b0)) // the same for both bodies, so that angular momentum is kept
-	switch moveA, moveB := s.scene.movable(p.a), s.scene.movable(p.b); {
-	case !moveA:
-		at = b0
-	case !moveB:
-		at = a0
-	}
-	first, half := int(u.world)*len(s.scene.Body), s.halfRotationOf(int(u.world), p)
 	a, b := s.bodiesOf(int(u.world), p)
-	armA, armB, normal := half.apply(r3.Sub(at, a.center)), half.apply(r3.Sub(at, b.center)), half.apply(n)
-	speed := dotVec(normal, r3.Sub(s.velocityAt(first+int(p.b), armB), s.velocityAt(first+int(p.a), armA)))
+	at := s.pointOf(u, q, n, q.a.armAt(a0, t), q.b.armAt(b0, t))
+	k, armA, armB := int(u.world)*len(s.scene.Body), r3.Sub(at, a.center), r3.Sub(at, b.center)
+	speed := dotVec(n, r3.Sub(s.velocityAt(k+int(p.b), armB), s.velocityAt(k+int(p.a), armA)))
 	missing := u.goal - dotVec(n, r3.Sub(b1, a1))
 	target := speed + missing/s.o.TimeStep
 	if target < 0 { // a gap, which restitution may keep open
-		approach := dotVec(normal, r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, armB)),
+		approach := dotVec(n, r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, armB)),
 			r3.Add(a.velocity, r3.Cross(a.spin, armA))))
 		target = s.target(-target*s.o.TimeStep, approach, p)
 	}
 	u.state, u.entry = enters, entry{u.pair, n, at, target}
+}
+
+// pointOf is where an entry acts: at the arms ra and rb of its points at the time at which they enter, from the centers
+// of mass before the step. They differ by how far the centers move by then, and the point is one for both bodies, so
+// that angular momentum is kept; it is the one next to their middle at which the speed along n is that of the arms.
+func (s *Simulation) pointOf(u *suspect, q *paths, n, ra, rb r3.Vec) r3.Vec {
+	p, k := q.pair, 6*int(u.world)*len(s.scene.Body)
+	ya, yb := r3.Add(q.a.start, ra), r3.Add(q.b.start, rb)
+	at := r3.Scale(0.5, r3.Add(ya, yb))
+	switch {
+	case !s.scene.movable(p.a):
+		at = yb
+	case !s.scene.movable(p.b):
+		at = ya
+	}
+	v := s.solution.Velocity
+	wa, wb := vecOf(v[k+6*int(p.a)+3:]), vecOf(v[k+6*int(p.b)+3:])
+	off := dotVec(n, r3.Sub(r3.Cross(wb, r3.Sub(at, yb)), r3.Cross(wa, r3.Sub(at, ya))))
+	g := r3.Cross(n, r3.Sub(wb, wa)) // ⟨n, ω×y⟩ = ⟨y, n×ω⟩
+	if square := dotVec(g, g); square > 0 {
+		if shift := r3.Scale(-off/square, g); length(shift) <= length(r3.Sub(yb, ya)) {
+			return r3.Add(at, shift)
+		}
+	}
+	return at
+}
+
+// armAt is the arm at time t of the point of the body that is at x before the step.
+func (p *path) armAt(x r3.Vec, t float64) r3.Vec {
+	from, pose := p.from.Matrix(), p.poseAt(t)
+	return rotatedBy(&pose, from.MulVecT(r3.Sub(x, p.start)))
 }
 
 // supportOf is the farthest point of a part along n; of a half-space, one of its plane.
@@ -253,6 +280,7 @@ func (s *Simulation) settle(w int, suspects []suspect) {
 	}
 	st.Status[w], s.open[w] = Advanced, true
 	s.remember(w)
+	s.resetBounces(w)
 }
 
 // addEntries adds the entries of a world to its problem, for which there is room.
@@ -262,15 +290,14 @@ func (s *Simulation) addEntries(w int) {
 		e := &s.entries[w][k]
 		p, i := &s.pairs[e.pair], int(problem.Count[w])
 		a, b := s.bodiesOf(w, p)
-		half := s.halfRotationOf(w, p)
-		n := half.apply(e.normal)
+		n := e.normal
 		t1, t2 := Tangents(n)
 		c := w*s.capacity + i
 		s.gap[c] = math.NaN()
 		problem.BodyA[c], problem.BodyB[c], problem.Friction[c] = p.a, p.b, p.friction
 		*(*[9]float64)(problem.Frame[9*c:]) = [9]float64{t1.X, t1.Y, t1.Z, t2.X, t2.Y, t2.Z, n.X, n.Y, n.Z}
-		putVec(problem.ArmA[3*c:], half.apply(r3.Sub(e.position, a.center)))
-		putVec(problem.ArmB[3*c:], half.apply(r3.Sub(e.position, b.center)))
+		putVec(problem.ArmA[3*c:], r3.Sub(e.position, a.center))
+		putVec(problem.ArmB[3*c:], r3.Sub(e.position, b.center))
 		problem.Target[c] = e.target
 		s.ids[mine+i] = contactID{e.pair, pointID(idWitness, uint32(k+1), 0)}
 		putVec(s.at[3*(mine+i):], e.position)

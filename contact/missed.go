@@ -98,7 +98,7 @@ func (s *Simulation) unproved(w int, list []suspect) []suspect {
 		if row.points > 0 {
 			lower = s.points.Lower[i]
 		}
-		depth, goal := p.allowed(lower)
+		depth, goal := p.allowed(lower, s.halvings)
 		a, b := s.bodiesOf(w, p)
 		closing := s.o.TimeStep * dotVec(n, r3.Sub(b.next.velocity, a.next.velocity))
 		reach := reachOf(a.next.angle, p.armA) + reachOf(b.next.angle, p.armB)
@@ -125,12 +125,13 @@ func (s *Simulation) unproved(w int, list []suspect) []suspect {
 // allowed is how deep the parts of a pair may penetrate in a step, and the gap that points which would enter are to
 // keep, where the gap before the step is at least lower. No step makes a pair deeper than p.depth that was not. One
 // that is clearly deeper comes from a state of the caller, and its bodies must be able to part: it may get deeper by as
-// much in a step, as rotating bodies do, and is not thrown out within one.
-func (p *partPair) allowed(lower float64) (depth, goal float64) {
+// much in a step, as rotating bodies do, and is not thrown out within one. The goal is next to the depth before by a
+// share that falls with the length of a part faster than this, so that what is recovered does less work in small parts.
+func (p *partPair) allowed(lower float64, halvings int) (depth, goal float64) {
 	if lower < -1.25*p.depth {
 		return p.depth - lower, lower
 	}
-	return max(p.depth, -lower), min(-p.slop, 0.5*lower)
+	return max(p.depth, -lower), min(-p.slop, lower*(1-math.Ldexp(0.5, -2*halvings)))
 }
 
 // reachOf is how far a rotation moves a point at an arm at most.

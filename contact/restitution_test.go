@@ -79,7 +79,7 @@ func TestTiltedBox(t *testing.T) {
 // TestImpactsLoseEnergy: the kinetic energy of random impacts of bodies of every form, pairs of them and the ground,
 // never rises by more than 1e-9 of it, for every friction and restitution. By Newton's law some of them gain.
 func TestImpactsLoseEnergy(t *testing.T) {
-	worlds := 100
+	worlds := 50
 	if need.All() {
 		worlds = 2000
 	}

@@ -195,7 +195,7 @@ func TestContactForcesOfParts(t *testing.T) {
 	for w := range worlds {
 		k := 2*w + 1
 		state.Velocity[3*k+2] = -3
-		l := scene.Momentum(1, poses[k].Rotation, r3.Vec{Y: 40 + 3*float64(w)})
+		l := scene.Momentum(1, poses[k].Rotation, r3.Vec{Y: 90 + 5*float64(w)})
 		putVec(state.Momentum[3*k:], l)
 	}
 	s := simulation(t, scene, state, StepOptions{TimeStep: dt, Gravity: down})
