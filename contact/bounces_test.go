@@ -46,8 +46,8 @@ func TestBallImpact(t *testing.T) {
 	}
 }
 
-// TestBallBounces: a ball bounces to e² of its height, and after n bounces to e²ⁿ, by the height of a parabola, to the
-// order of the integrator: it lands with a speed that is off by gΔt at most.
+// TestBallBounces: a ball that falls from h leaves the ground for the n-th time with eⁿ·√(2gh), to the order of the
+// integrator: it lands with a speed that is off by gΔt at most.
 func TestBallBounces(t *testing.T) {
 	const r, height, g = 0.1, 1.0, 9.81
 	for _, e := range []float64{0.5, 0.8, 1} {
