@@ -59,10 +59,8 @@ const (
 // velocity meets all of their targets, if only by the tolerance: each outer step adds −c/P to their impulses, an
 // internal force, until one of them opens. Where such steps leave the residual as it is, ρ goes below its least value.
 //
-// It starts from s.lambda, and leaves the impulses of the least residual in s.best. Where there is no memory for the
-// matrix it makes no step, so that the world has the answer of the sweeps, undecided if that is not within the
-// tolerance.
-func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) {
+// It starts from s.lambda, leaves the impulses of the least residual in s.best, and reports whether it is within tol.
+func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) (done bool) {
 	n := &s.newton
 	if !s.newtonMemory() {
 		return
@@ -87,7 +85,7 @@ func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) {
 		clear(n.v)
 		used, ended, done := s.inner(model, convex, tol, limit)
 		if done {
-			return
+			return true
 		}
 		if used == 0 { // an outer step that costs no factorization counts as well, so that the loop ends
 			s.steps++
@@ -99,7 +97,7 @@ func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) {
 		copy(n.outer, n.lambda)
 		e, done := s.keep(model, n.measured, n.outer, tol)
 		if done {
-			return
+			return true
 		}
 		copy(n.base, n.measured)
 		switch {
@@ -117,6 +115,7 @@ func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) {
 		frozen = max(0, frozen-1)
 		last = e
 	}
+	return false
 }
 
 // leastProx is the least ρ, below which rounding outweighs the progress of an outer step: that of the factorization,

@@ -246,10 +246,41 @@ func (s *worldSolver) solve(o *Options, swept, more bool, g *groups, w int) {
 		copy(s.lambda, s.best)
 		s.prepare()
 		s.setHeights()
-		s.proximalNewton(o.Model, o.Tolerance, o.Steps)
+		done = s.proximalNewton(o.Model, o.Tolerance, o.Steps)
+		for start := restartConvex; !done && o.Model == NCP && start < restarts; start++ {
+			done = s.restart(start, o)
+		}
 	}
 	copy(s.lambda, s.best)
 	s.intoCones()
+}
+
+// Starts of Newton's method after the first one, where that leaves a world of the NCP undecided.
+const (
+	restartConvex = iota // at the solution of the CCP, which is unique
+	restartCold          // without impulses
+	restarts
+)
+
+// restart makes as many steps of Newton's method again as o has, from another start. The impulses of the least residual
+// of all starts remain the best ones.
+func (s *worldSolver) restart(start int, o *Options) (done bool) {
+	clear(s.lambda)
+	if start == restartConvex {
+		copy(s.kept, s.best)
+		least := s.bestError
+		s.bestError = math.Inf(1)
+		s.keep(CCP, s.v, s.lambda, o.Tolerance)
+		s.proximalNewton(CCP, o.Tolerance, s.steps+o.Steps)
+		copy(s.lambda, s.best)
+		s.intoCones()
+		s.bestError = least
+		copy(s.best, s.kept)
+	}
+	if _, done := s.keep(o.Model, s.v, s.lambda, o.Tolerance); done {
+		return true
+	}
+	return s.proximalNewton(o.Model, o.Tolerance, s.steps+o.Steps)
 }
 
 // exactly is the part of the tolerance below which impulses to start from are not refined.

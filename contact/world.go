@@ -45,6 +45,7 @@ type worldSolver struct {
 	rows                []row
 	lambda              []r3.Vec
 	best                []r3.Vec // the impulses of the least residual so far
+	kept                []r3.Vec // best of the starts before, see restart
 	bestError           float64
 	sweeps, steps       int
 	newton              newtonState
@@ -64,6 +65,7 @@ func (s *worldSolver) load(p *Problem, w int) {
 	resize(&s.rows, n)
 	resize(&s.lambda, n)
 	resize(&s.best, n)
+	resize(&s.kept, n)
 	body := func(b int32) int {
 		if b < 0 {
 			return p.Bodies

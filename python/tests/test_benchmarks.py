@@ -135,7 +135,7 @@ def test_mujoco_models(tmp_path: Path) -> None:
     text = ran("mujoco_models.py", str(tmp_path), "--rows", "100")
     assert "3 files, 2 compiled" in text and "as they are 1, without geoms and flexes by name 1, refused 0" in text
     pairs = re.search(r"pairs: (\d+); 0 models differ \[\]; not compared 0", text)
-    rows = re.search(r"rows: (\d+) compared, (\d+) within", text)
+    rows = re.search(r"rows: (\d+), \d+ penetrate; (\d+) within", text)
     poses = re.search(r"positions to (\S+) .*axes to (\S+)", text)
     assert pairs is not None and int(pairs[1]) >= 4
     assert rows is not None and rows[1] == rows[2] and int(rows[1]) > 10
