@@ -187,9 +187,16 @@ def product(q: Array, r: Array) -> Array:
 
 def rotated(q: Array, v: Array) -> Array:
     """Vectors [..., 3] rotated by unit quaternions [..., 4]."""
-    t = 2 * np.cross(q[..., 1:], v)
-    moved: Array = v + q[..., :1] * t + np.cross(q[..., 1:], t)
+    t = 2 * crossed(q[..., 1:], v)
+    moved: Array = v + q[..., :1] * t + crossed(q[..., 1:], t)
     return moved
+
+
+def crossed(u: Array, v: Array) -> Array:
+    """Cross products of vectors [..., 3], by the operations of those of NumPy."""
+    a, b, c = u[..., 0], u[..., 1], u[..., 2]
+    x, y, z = v[..., 0], v[..., 1], v[..., 2]
+    return np.stack([b * z - c * y, c * x - a * z, a * y - b * x], axis=-1)
 
 
 def unit(q: Any) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from ._arrays import Array
 from ._forward import Moved, Plan
 from ._gradient import quaternion_velocity
-from ._kinematics import product, rotated
+from ._kinematics import crossed, product, rotated
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,29 +46,28 @@ class Motion:
         index = np.array([c.coordinate for c in columns], np.int64)
         return Motion(q.shape[1], index, np.array([c.slides for c in columns], bool), axis, anchor, moves)
 
+    @cached_property
+    def screws(self) -> Array:
+        """What force and torque about the origin of the world are multiplied by: [W,C,6]. Of a rotation about a point p
+        along a these are p×a and a, since a·(t - p×f) = a·t + f·(p×a); of a translation a and 0."""
+        spin, slide = ~self.slides[:, None], self.slides[:, None]
+        moment = np.where(slide, self.axis, crossed(self.anchor, self.axis))
+        return np.concatenate([moment, np.where(spin, self.axis, 0.0)], axis=-1)
+
     def gradient(self, bodies: Array, origins: Array) -> Array:
         """The gradient [W,coordinates] of that with respect to twists [W,M,6] of bodies with the origins [W,M,3]."""
-        force, torque = _about_world(bodies, origins)
-        moves = self.moves.astype(np.float64)
-        f, t = (np.einsum("cm,wmk->wck", moves, x) for x in (force, torque))
-        return self._sum(self._along(f, t))
+        forces = np.einsum("cm,wmk->wck", self.moves.astype(np.float64), _about_world(bodies, origins))
+        return self._sum(np.einsum("wck,wck->wc", self.screws, forces))
 
     def rows(self, twists: Array, origins: Array, world: Array, places: Array) -> Array:
         """Gradients [R,coordinates] of rows, each of a world, of their gradients [R,2,6] with respect to the twists of
         two bodies, at places [R,2], with the origins [R,2,3]."""
         total = np.zeros((len(twists), self.coordinates))
-        force, torque = _about_world(twists, origins)
+        forces, screws, moves = _about_world(twists, origins), self.screws[world], self.moves.T
         for side in (0, 1):
-            f, t = (np.broadcast_to(x[:, side, None], (len(x), len(self.index), 3)) for x in (force, torque))
-            part = self._along(f, t, world)
-            total += self._sum(np.where(self.moves[:, places[:, side]].T, part, 0.0))
+            part = np.einsum("rck,rk->rc", screws, forces[:, side])
+            total += self._sum(np.where(moves[places[:, side]], part, 0.0))
         return total
-
-    def _along(self, force: Array, torque: Array, world: Array | None = None) -> Array:
-        axis, anchor = (self.axis, self.anchor) if world is None else (self.axis[world], self.anchor[world])
-        spun = np.sum(axis * (torque - np.cross(anchor, force)), axis=-1)
-        along: Array = np.where(self.slides, np.sum(axis * force, axis=-1), spun)
-        return along
 
     def _sum(self, columns: Array) -> Array:
         """Columns [R,C] added by their coordinates, in their order."""
@@ -109,7 +109,7 @@ def _columns(frame: int, m: Moved, poses: Array, q: Array) -> list[_Column]:
     return columns
 
 
-def _about_world(twists: Array, origins: Array) -> tuple[Array, Array]:
+def _about_world(twists: Array, origins: Array) -> Array:
     """Gradients with respect to twists of bodies as such with respect to twists about the origin of the world."""
     force = twists[..., :3]
-    return force, twists[..., 3:] + np.cross(origins, force)
+    return np.concatenate([force, twists[..., 3:] + crossed(origins, force)], axis=-1)
