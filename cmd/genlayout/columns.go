@@ -65,6 +65,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from ._types import Floats, Ints
+
 
 class Column(NamedTuple):
     """A result column: its place in the table is its code in the C interface."""
@@ -80,13 +82,13 @@ TABLE: Final = (
 
 const columnsClass = `)
 
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Columns:
     """The columns of a result; those that were not requested are None."""
 
     # By the table, the status first: it is always present.
-    status: Any  # %s
+    # %s
+    status: Ints
 `
 
 // writeColumns writes the columns as a module of the Python package.
@@ -107,8 +109,17 @@ func writeColumns(path string) error {
 	fmt.Fprintf(&b, columnsClass, batch.ColStatus.Info().Text)
 	for _, c := range batch.EveryColumn() {
 		if info := c.Info(); c != batch.ColStatus {
-			fmt.Fprintf(&b, "    %s: Any = None  # %s\n", info.Name, info.Text)
+			fmt.Fprintf(&b, "    # %s\n    %s: %s | Any = None\n", info.Text, info.Name, arrayOf(info))
 		}
 	}
 	return writeFile(path, b.Bytes())
+}
+
+// arrayOf is the type of the array of a column in the Python package.
+func arrayOf(info *batch.ColumnInfo) string {
+	switch info.Type {
+	case batch.Real, batch.Float32:
+		return "Floats"
+	}
+	return "Ints"
 }

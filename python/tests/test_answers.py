@@ -33,7 +33,7 @@ def files(tmp_path_factory: pytest.TempPathFactory, batchbench: Path) -> Path:
 
 @pytest.mark.parametrize("precision", ["single", "double"])
 @pytest.mark.parametrize("query", ["distance", "collide", "penetration", "growth"])
-def test_equals_score(files: Path, batchbench: Path, engine: cl.Engine, query: str, precision: Any) -> None:
+def test_equals_score(files: Path, batchbench: Path, engine: cl.Engine, query: Any, precision: Any) -> None:
     """Every column of every row has the bits that `batchbench score` writes."""
     out = files / f"{query}-{precision}.npz"
     command: list[Any] = [

@@ -197,7 +197,7 @@ def test_forces_of_steps() -> None:
 
 
 @pytest.mark.parametrize("quat", ["wxyz", "xyzw"])
-def test_steps_are_those_of_a_run(quat: str) -> None:
+def test_steps_are_those_of_a_run(quat: Any) -> None:
     """Steps have the bits of a run, views are overwritten, and cannot be written."""
     sim, position, rotation = boxes(3, apart=0.0, dt=5e-3)
     position[0, :, 2] = 0.1, 0.3, 0.7

@@ -16,7 +16,7 @@ PARTS = ("distance", "normal", "witness_a", "witness_b")
 POSES = ("pos_a", "quat_a", "pos_b", "quat_b")
 
 
-def asked(engine: cl.Engine, p: Pairs, order: Any = "wxyz", query: str = "distance", **change: Any) -> cl.Result:
+def asked(engine: cl.Engine, p: Pairs, order: Any = "wxyz", query: Any = "distance", **change: Any) -> cl.Result:
     named = {name: getattr(p, name) for name in ("a", "b", *POSES)} | change
     a, b, pos_a, quat_a, pos_b, quat_b = (named.pop(name) for name in ("a", "b", *POSES))
     named.setdefault("precision", "double")

@@ -100,7 +100,7 @@ def test_threads_share_an_engine(engine: cl.Engine) -> None:
     """Eight threads, sixteen calls each, of different queries: the bits of a single thread."""
     lib = every_kind()
     sets = [Pairs(lib, 300 + 50 * i, seed=i) for i in range(8)]
-    queries = ["distance", "penetration", "growth", "collide"]
+    queries: list[Any] = ["distance", "penetration", "growth", "collide"]
     want = [engine.query(queries[i % 4], *p.arrays(), quat="wxyz").status.tobytes() for i, p in enumerate(sets)]
 
     def work(i: int) -> list[bytes]:
@@ -422,7 +422,7 @@ def test_engine_says_what_it_is(engine: cl.Engine) -> None:
     assert [b["usable"] for b in info["backends"] if b["name"] == "cpu"] == [True]
     assert "cuda tensors" in info["transfers"] and info["version"]
     with pytest.raises(cl.NoBackendError):
-        cl.Engine("abacus")
+        cl.Engine("abacus")  # type: ignore[arg-type]
     with pytest.raises(cl.OptionError):
         cl.Engine("cpu", workers=0)
     with pytest.raises(cl.OptionError):

@@ -303,7 +303,7 @@ def test_view_of_folders(engine: cl.Engine, batchbench: Path, tmp_path: Path) ->
 
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
 @pytest.mark.parametrize("query", ["growth", "penetration"])
-def test_view_of_a_query(engine: cl.Engine, batchbench: Path, tmp_path: Path, ending: str, query: str) -> None:
+def test_view_of_a_query(engine: cl.Engine, batchbench: Path, tmp_path: Path, ending: str, query: Any) -> None:
     """The query is that of the metadata: growth distances are titled factors and have no planes."""
     if ending == "parquet":
         pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pyarrow to run this test")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from ._types import Floats, Ints
+
 
 class Column(NamedTuple):
     """A result column: its place in the table is its code in the C interface."""
@@ -40,19 +42,35 @@ class Columns:
     """The columns of a result; those that were not requested are None."""
 
     # By the table, the status first: it is always present.
-    status: Any  # code of the status
-    distance: Any = None  # the value of the query, for most the signed distance in metres
-    gap: Any = None  # bound of the error: the true value lies in distance ± gap
-    normal: Any = None  # unit vector from A to B, world frame
-    witness_a: Any = None  # point of A that attains the value, world frame
-    witness_b: Any = None  # point of B that attains the value, world frame
-    iterations: Any = None  # of the solver that ended the row
-    bits: Any = None  # a bit per row, clear only where the pair is proved to be separated
-    method: Any = None  # code of the solver that ended the row
-    point: Any = None  # common point of the shapes scaled by the growth distance, world frame
-    d_distance: Any = None  # derivative of the value with respect to the twists of A and B
-    d_normal: Any = None  # derivative of the normal with respect to the twists
-    d_witness_a: Any = None  # derivative of the witness of A with respect to the twists
-    d_witness_b: Any = None  # derivative of the witness of B with respect to the twists
-    curvature: Any = None  # Hessians of the support functions at the normal: xx, xy, yy of A, then of B, in metres
-    smoothness: Any = None  # code of what the derivatives of the row are
+    # code of the status
+    status: Ints
+    # the value of the query, for most the signed distance in metres
+    distance: Floats | Any = None
+    # bound of the error: the true value lies in distance ± gap
+    gap: Floats | Any = None
+    # unit vector from A to B, world frame
+    normal: Floats | Any = None
+    # point of A that attains the value, world frame
+    witness_a: Floats | Any = None
+    # point of B that attains the value, world frame
+    witness_b: Floats | Any = None
+    # of the solver that ended the row
+    iterations: Ints | Any = None
+    # a bit per row, clear only where the pair is proved to be separated
+    bits: Ints | Any = None
+    # code of the solver that ended the row
+    method: Ints | Any = None
+    # common point of the shapes scaled by the growth distance, world frame
+    point: Floats | Any = None
+    # derivative of the value with respect to the twists of A and B
+    d_distance: Floats | Any = None
+    # derivative of the normal with respect to the twists
+    d_normal: Floats | Any = None
+    # derivative of the witness of A with respect to the twists
+    d_witness_a: Floats | Any = None
+    # derivative of the witness of B with respect to the twists
+    d_witness_b: Floats | Any = None
+    # Hessians of the support functions at the normal: xx, xy, yy of A, then of B, in metres
+    curvature: Floats | Any = None
+    # code of what the derivatives of the row are
+    smoothness: Ints | Any = None

@@ -15,6 +15,7 @@ from ._bodies import Body, Surface
 from ._errors import OptionError
 from ._named import named, numbers
 from ._options import real
+from ._types import Floats, Ints
 
 # Rules of combination, by their codes.
 RULES: Final = ["standard", "geometric_mean", "mean", "minimum", "maximum", "product"]
@@ -31,16 +32,16 @@ class Contacts:
     axes. ``id`` [N] uint64 names the point of its pair of parts, and lasts as long as the features that meet.
     """
 
-    world: Array
-    body_a: Array
-    body_b: Array
-    part_a: Array
-    part_b: Array
-    position: Array
-    normal: Array
-    impulse: Array
-    gap: Array
-    id: Array
+    world: Ints
+    body_a: Ints
+    body_b: Ints
+    part_a: Ints
+    part_b: Ints
+    position: Floats
+    normal: Floats
+    impulse: Floats
+    gap: Floats
+    id: Ints
 
     def __len__(self) -> int:
         return len(self.world)

@@ -46,11 +46,10 @@ from ._probe import command
 from ._result import COLUMNS, Result, SceneResult, Tangent, column_shape, column_type, native_results, to_torch
 from ._rollout import Rollout, SceneRollout
 from ._sweep import SweepOptions, SweepResult, sweep
+from ._types import ArrayLike, Backend, QueryName
 
 if TYPE_CHECKING:
     from ._scene import Scene
-
-Backend = str
 
 # The options of lists of pairs with their defaults, by the name of the cut-off that the query has.
 _COMMON: Final[dict[str, Any]] = {
@@ -123,12 +122,12 @@ class Engine(nat.Owner):
     def distance(
         self,
         library: Library,
-        a: Any,
-        b: Any,
-        pos_a: Any,
-        quat_a: Any,
-        pos_b: Any,
-        quat_b: Any,
+        a: ArrayLike,
+        b: ArrayLike,
+        pos_a: ArrayLike,
+        quat_a: ArrayLike,
+        pos_b: ArrayLike,
+        quat_b: ArrayLike,
         *,
         quat: Rotation,
         **options: Unpack[DistanceOptions],
@@ -166,12 +165,12 @@ class Engine(nat.Owner):
     def collide(
         self,
         library: Library,
-        a: Any,
-        b: Any,
-        pos_a: Any,
-        quat_a: Any,
-        pos_b: Any,
-        quat_b: Any,
+        a: ArrayLike,
+        b: ArrayLike,
+        pos_a: ArrayLike,
+        quat_a: ArrayLike,
+        pos_b: ArrayLike,
+        quat_b: ArrayLike,
         *,
         quat: Rotation,
         **options: Unpack[PairOptions],
@@ -182,12 +181,12 @@ class Engine(nat.Owner):
     def penetration(
         self,
         library: Library,
-        a: Any,
-        b: Any,
-        pos_a: Any,
-        quat_a: Any,
-        pos_b: Any,
-        quat_b: Any,
+        a: ArrayLike,
+        b: ArrayLike,
+        pos_a: ArrayLike,
+        quat_a: ArrayLike,
+        pos_b: ArrayLike,
+        quat_b: ArrayLike,
         *,
         quat: Rotation,
         **options: Unpack[PairOptions],
@@ -198,12 +197,12 @@ class Engine(nat.Owner):
     def growth(
         self,
         library: Library,
-        a: Any,
-        b: Any,
-        pos_a: Any,
-        quat_a: Any,
-        pos_b: Any,
-        quat_b: Any,
+        a: ArrayLike,
+        b: ArrayLike,
+        pos_a: ArrayLike,
+        quat_a: ArrayLike,
+        pos_b: ArrayLike,
+        quat_b: ArrayLike,
         *,
         quat: Rotation,
         **options: Unpack[GrowthOptions],
@@ -216,14 +215,14 @@ class Engine(nat.Owner):
 
     def query(
         self,
-        query: str,
+        query: QueryName,
         library: Library,
-        a: Any,
-        b: Any,
-        pos_a: Any,
-        quat_a: Any,
-        pos_b: Any,
-        quat_b: Any,
+        a: ArrayLike,
+        b: ArrayLike,
+        pos_a: ArrayLike,
+        quat_a: ArrayLike,
+        pos_b: ArrayLike,
+        quat_b: ArrayLike,
         *,
         quat: Rotation,
         **options: Unpack[QueryOptions],
@@ -294,20 +293,20 @@ class Engine(nat.Owner):
 
     def vjp(
         self,
-        query: str,
+        query: QueryName,
         library: Library,
-        a: Any,
-        b: Any,
-        pos_a: Any,
-        quat_a: Any,
-        pos_b: Any,
-        quat_b: Any,
+        a: ArrayLike,
+        b: ArrayLike,
+        pos_a: ArrayLike,
+        quat_a: ArrayLike,
+        pos_b: ArrayLike,
+        quat_b: ArrayLike,
         *,
         quat: Rotation,
-        distance: Any = None,
-        normal: Any = None,
-        witness_a: Any = None,
-        witness_b: Any = None,
+        distance: ArrayLike | None = None,
+        normal: ArrayLike | None = None,
+        witness_a: ArrayLike | None = None,
+        witness_b: ArrayLike | None = None,
         wrt: Literal["twists", "poses"] = "twists",
         **options: Unpack[ProductOptions],
     ) -> Any:
@@ -324,15 +323,15 @@ class Engine(nat.Owner):
 
     def jvp(
         self,
-        query: str,
+        query: QueryName,
         library: Library,
-        a: Any,
-        b: Any,
-        pos_a: Any,
-        quat_a: Any,
-        pos_b: Any,
-        quat_b: Any,
-        twists: Any,
+        a: ArrayLike,
+        b: ArrayLike,
+        pos_a: ArrayLike,
+        quat_a: ArrayLike,
+        pos_b: ArrayLike,
+        quat_b: ArrayLike,
+        twists: ArrayLike,
         *,
         quat: Rotation,
         **options: Unpack[ProductOptions],
@@ -364,7 +363,7 @@ class Engine(nat.Owner):
         template_b: Any,
         *,
         worlds: int,
-        query: str = "distance",
+        query: QueryName = "distance",
         columns: Iterable[str] | None = None,
         max_distance: float | None = None,
         method: Method = "auto",
@@ -388,13 +387,13 @@ class Engine(nat.Owner):
         scene: Scene,
         *,
         worlds: int,
-        query: str = "distance",
+        query: QueryName = "distance",
         columns: Iterable[str] | None = None,
         max_distance: float | None = None,
         reduce: Literal["world"] | None = None,
         pairs: Literal["all"] | None = None,
         skip: Iterable[tuple[int, int]] = (),
-        bodies: Any = None,
+        bodies: ArrayLike | None = None,
         method: Method = "auto",
         precision: Precision | None = None,
         tolerance: float | None = None,
@@ -425,10 +424,10 @@ class Engine(nat.Owner):
     def sweep(
         self,
         scene: Scene,
-        poses: Any,
+        poses: ArrayLike,
         *,
         quat: Order | None = None,
-        bodies: Any = None,
+        bodies: ArrayLike | None = None,
         max_distance: float | None = None,
         time_tolerance: float | None = None,
         tolerance: float | None = None,
@@ -463,16 +462,16 @@ class Engine(nat.Owner):
     def contacts(
         self,
         library: Library,
-        a: Any,
-        b: Any,
-        pos_a: Any,
-        quat_a: Any,
-        pos_b: Any,
-        quat_b: Any,
+        a: ArrayLike,
+        b: ArrayLike,
+        pos_a: ArrayLike,
+        quat_a: ArrayLike,
+        pos_b: ArrayLike,
+        quat_b: ArrayLike,
         *,
         quat: Rotation,
         max_gap: float,
-        world: Any = None,
+        world: ArrayLike | None = None,
         copy: bool = True,
     ) -> ContactPoints:
         """The contact points of N pairs with gaps of at most ``max_gap`` metres: at most four a pair, rows per point.
@@ -482,7 +481,9 @@ class Engine(nat.Owner):
         """
         return contacts(self, library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, max_gap, world, flag("copy", copy))
 
-    def scene_contacts(self, scene: Scene, poses: Any, *, quat: Order | None = None, max_gap: float) -> ContactPoints:
+    def scene_contacts(
+        self, scene: Scene, poses: ArrayLike, *, quat: Order | None = None, max_gap: float
+    ) -> ContactPoints:
         """The contact points of the pairs of a scene in W worlds: of all pairs of parts nearer than ``max_gap`` metres.
 
         poses: float64 [W,M,7], position and quaternion in the order that ``quat`` states, or that the array remembers.

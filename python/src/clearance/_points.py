@@ -17,6 +17,7 @@ from ._options import real
 from ._order import order_of
 from ._pairs import check_order, pair_columns
 from ._result import Report, report_of
+from ._types import Floats, Ints
 
 if TYPE_CHECKING:
     from ._bodies import Part
@@ -49,15 +50,15 @@ class ContactPoints:
     int32 [N] is the number of points.
     """
 
-    pair: Array
+    pair: Ints
     world: Array | None
-    position: Array
-    normal: Array
-    gap: Array
-    lower: Array
-    id: Array
-    status: Array
-    count: Array
+    position: Floats
+    normal: Floats
+    gap: Floats
+    lower: Floats
+    id: Ints
+    status: Ints
+    count: Ints
     record: nat.Report
     part_a: Array | None = None
     part_b: Array | None = None

@@ -15,7 +15,7 @@ from ._order import order_of
 _engines: Final[dict[tuple[str, str, int], cl.Engine]] = {}
 
 
-def _engine(backend: str, precision: Any, workers: int) -> cl.Engine:
+def _engine(backend: Any, precision: Any, workers: int) -> cl.Engine:
     """The engine of this process, which its tasks share."""
     key = backend, precision, workers
     if key not in _engines:

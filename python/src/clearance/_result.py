@@ -15,6 +15,7 @@ from ._arrays import Array, address, is_torch
 from ._columns import TABLE, Columns
 from ._errors import NotFoundError, OptionError, RowError
 from ._options import INT64, DerivativeOptions, whole
+from ._types import Bools, Floats, Ints
 
 SEPARATED, TOUCHING, PENETRATING, UNDECIDED, INVALID = range(5)
 STATUSES: Final = ("separated", "touching", "penetrating", "undecided", "invalid")
@@ -149,31 +150,32 @@ class Result(Columns):
         return np.array(nat.native().smoothness)[host_array(self.smoothness)]
 
     @property
-    def ok(self) -> Any:
+    def ok(self) -> Bools:
         """Rows with an answer."""
         return self.status <= PENETRATING
 
     @property
-    def failed(self) -> Any:
+    def failed(self) -> Bools:
         """Rows without an answer: undecided or invalid."""
         return self.status >= UNDECIDED
 
     @property
-    def hit(self) -> Any:
+    def hit(self) -> Bools:
         """Rows that are not proved separated: in contact, or failed. This is the cautious reading."""
-        return self.status != SEPARATED
+        rows: Bools = self.status != SEPARATED
+        return rows
 
     @property
-    def lower(self) -> Any:
+    def lower(self) -> Floats:
         """The lower bound of the true value, float64, rounded down; -inf where nothing is proved."""
         return self._bound(-1)
 
     @property
-    def upper(self) -> Any:
+    def upper(self) -> Floats:
         """The upper bound of the true value, float64, rounded up; +inf where nothing is proved."""
         return self._bound(1)
 
-    def _bound(self, sign: int) -> Any:
+    def _bound(self, sign: int) -> Floats:
         if self.distance is None or self.gap is None:
             raise OptionError("bounds need the columns distance and gap; request both")
         end = sign * np.inf
@@ -182,7 +184,8 @@ class Result(Columns):
         # The sum may have been rounded to nearest; an infinite distance is that to an absent body.
         value = np.where(np.isinf(value), value, np.nextafter(value, end))
         value[np.isnan(value)] = end
-        return _like(value, self.status)
+        bound: Floats = _like(value, self.status)
+        return bound
 
     def vjp(
         self,
@@ -269,13 +272,14 @@ class Result(Columns):
 class OfWorlds:
     """Results whose rows may be those of all pairs, by world."""
 
-    offsets: Any  # [W+1] where the rows of each world begin, or None
+    offsets: Ints | Any  # [W+1] where the rows of each world begin, or None
 
     @property
-    def world(self) -> Any:
+    def world(self) -> Ints:
         """The world of each row of all pairs, int64 [N]."""
         offsets = self._offsets()
-        return _like(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), self.offsets)
+        worlds: Ints = _like(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), self.offsets)
+        return worlds
 
     def of(self, world: int) -> slice:
         """The rows of a world among those of all pairs: ``result.distance[result.of(3)]``."""
@@ -311,22 +315,23 @@ class SceneResult(OfWorlds, Result):
     proved.
     """
 
-    part_a: Any = None
-    part_b: Any = None
-    pair: Any = None
-    contacts: Any = None
-    failures: Any = None
-    any: Any = None
-    body_a: Any = None
-    body_b: Any = None
-    offsets: Any = None
+    part_a: Ints | Any = None
+    part_b: Ints | Any = None
+    pair: Ints | Any = None
+    contacts: Ints | Any = None
+    failures: Ints | Any = None
+    any: Ints | Any = None
+    body_a: Ints | Any = None
+    body_b: Ints | Any = None
+    offsets: Ints | Any = None
     contacts_complete: bool = True
     _asked: Any = None  # a _scene.Asked
 
     @property
-    def hit(self) -> Any:
+    def hit(self) -> Bools:
         """Rows that are not proved separated; worlds that are not proved free."""
-        return self.status != SEPARATED if self.any is None else self.any != 0
+        rows: Bools = self.status != SEPARATED if self.any is None else self.any != 0
+        return rows
 
 
 COLUMNS: Final = tuple(c.name for c in TABLE)

@@ -20,6 +20,7 @@ from ._kinematics import quaternions
 from ._options import INT64, DerivativeOptions, Order, check_quat, flag, place, real, whole
 from ._order import order_of
 from ._result import Result, SceneResult, to_torch
+from ._types import ArrayLike
 
 if TYPE_CHECKING:
     from ._engine import Engine
@@ -51,10 +52,10 @@ class Rollout(nat.Owner):
 
     def __call__(
         self,
-        poses: Any = None,
+        poses: ArrayLike | None = None,
         *,
-        xpos: Any = None,
-        xmat: Any = None,
+        xpos: ArrayLike | None = None,
+        xmat: ArrayLike | None = None,
         names: Sequence[str] | None = None,
         quat: Order | None = None,
         out: Result | Mapping[str, Any] | None = None,
@@ -78,10 +79,10 @@ class Rollout(nat.Owner):
 
     def vjp(
         self,
-        poses: Any = None,
+        poses: ArrayLike | None = None,
         *,
-        xpos: Any = None,
-        xmat: Any = None,
+        xpos: ArrayLike | None = None,
+        xmat: ArrayLike | None = None,
         names: Sequence[str] | None = None,
         quat: Order | None = None,
         distance: Any = None,
@@ -331,10 +332,10 @@ class SceneRollout(Rollout):
 
         def __call__(
             self,
-            poses: Any = None,
+            poses: ArrayLike | None = None,
             *,
-            xpos: Any = None,
-            xmat: Any = None,
+            xpos: ArrayLike | None = None,
+            xmat: ArrayLike | None = None,
             names: Sequence[str] | None = None,
             quat: Order | None = None,
             out: Result | Mapping[str, Any] | None = None,

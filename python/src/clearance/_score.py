@@ -15,8 +15,9 @@ from . import _native as nat
 from ._engine import Engine
 from ._errors import OptionError, RefutedError, RowError
 from ._library import Library
-from ._options import flag, path_bytes, whole
+from ._options import Method, flag, path_bytes, whole
 from ._result import Report, report_of
+from ._types import QueryName
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,10 @@ def score_file(
     out: str | os.PathLike[str],
     *,
     library: Library | str | os.PathLike[str],
-    query: str = "distance",
+    query: QueryName = "distance",
     columns: Iterable[str] | None = None,
     max_distance: float | None = None,
-    method: str = "auto",
+    method: Method = "auto",
     precision: Literal["single", "double"] | None = None,
     tolerance: float | None = None,
     max_iterations: int | None = None,
@@ -101,7 +102,7 @@ def audit_file(
     library: Library | str | os.PathLike[str],
     rows: tuple[int, int] | None = None,
     start: int | None = None,
-    query: str = "distance",
+    query: QueryName = "distance",
     max_distance: float | None = None,
     precision: Literal["single", "double"] | None = None,
     tolerance: float | None = None,

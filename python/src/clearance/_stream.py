@@ -17,6 +17,7 @@ from ._errors import ArrayError, ClosedError, OptionError
 from ._library import Library
 from ._options import Method, whole
 from ._result import Report, report_of
+from ._types import QueryName
 
 _NAME: Final = b"arrow_array_stream"
 _RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -111,7 +112,7 @@ def score_stream(
     source: Any,
     *,
     library: Library,
-    query: str = "distance",
+    query: QueryName = "distance",
     columns: Iterable[str] | None = None,
     max_distance: float | None = None,
     method: Method = "auto",

@@ -18,6 +18,7 @@ from ._options import check_out, place, real, whole
 from ._order import order_of
 from ._result import OfWorlds, Report, host_array, report_of, to_torch
 from ._sweepfold import COLUMNS, CONTACT, FREE, OF_ALL_PAIRS, OF_WORLDS, UNDECIDED, Found, Worlds, blocks, merged
+from ._types import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from ._engine import Engine
@@ -72,22 +73,22 @@ class SweepResult(OfWorlds):
     without an answer. A world with an invalid pair is invalid.
     """
 
-    state: Any
-    lower: Any
-    upper: Any
-    closest: Any
-    t0: Any
-    t1: Any
-    part_a: Any
-    part_b: Any
-    evaluations: Any
+    state: Ints
+    lower: Floats
+    upper: Floats
+    closest: Floats
+    t0: Floats
+    t1: Floats
+    part_a: Ints
+    part_b: Ints
+    evaluations: Ints
     record: nat.Report
-    pair: Any = None
-    contacts: Any = None
-    failures: Any = None
-    body_a: Any = None
-    body_b: Any = None
-    offsets: Any = None
+    pair: Ints | Any = None
+    contacts: Ints | Any = None
+    failures: Ints | Any = None
+    body_a: Ints | Any = None
+    body_b: Ints | Any = None
+    offsets: Ints | Any = None
     _asked: Any = None  # a _scene.Asked
 
     @property
@@ -102,17 +103,18 @@ class SweepResult(OfWorlds):
         return dict(zip(STATES, (c[0], c[2], c[3], c[4]), strict=True))
 
     @property
-    def hit(self) -> Any:
+    def hit(self) -> Bools:
         """Rows that are not proved free over the whole motion: in contact, or failed. This is the cautious reading."""
-        return self.state != FREE
+        rows: Bools = self.state != FREE
+        return rows
 
     @property
-    def ok(self) -> Any:
+    def ok(self) -> Bools:
         """Rows with an answer."""
         return self.state <= CONTACT
 
     @property
-    def failed(self) -> Any:
+    def failed(self) -> Bools:
         """Rows without an answer: undecided or invalid."""
         return self.state >= UNDECIDED
 

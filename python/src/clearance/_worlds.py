@@ -25,6 +25,7 @@ from ._scene import Scene
 from ._score import FileReport, opened_or, run_file
 from ._score import part as range_of
 from ._sweep import SweepOptions
+from ._types import QueryName
 
 Path = str | os.PathLike[str]
 
@@ -145,7 +146,7 @@ def rollout_file(
     out: Path,
     *,
     scene: Scene | Path,
-    query: str = "distance",
+    query: QueryName = "distance",
     columns: Iterable[str] | None = None,
     max_distance: float | None = None,
     reduce: Literal["world"] | None = None,
@@ -209,7 +210,7 @@ def audit_rollout_file(
     results: Path,
     *,
     scene: Scene | Path,
-    query: str = "distance",
+    query: QueryName = "distance",
     max_distance: float | None = None,
     reduce: Literal["world"] | None = None,
     pairs: Literal["all"] | None = None,

@@ -31,10 +31,11 @@ from ._held import Held, State, Views, empty_state, state_arrays
 from ._library import Library
 from ._mujoco_bodies import from_mujoco
 from ._named import named, numbers
-from ._options import check_quat, flag, one_of, real, whole
+from ._options import Order, check_quat, flag, one_of, real, whole
 from ._page import View
 from ._result import Report, report_of
 from ._show import ROWS, bodies_described, play
+from ._types import ArrayLike, Floats, Ints
 from ._urdf_bodies import from_urdf
 
 Model = Literal["ncp", "ccp"]
@@ -94,17 +95,17 @@ class Solution:
     NaN unless it was asked for. ``status`` [W] is 0 (solved), 1 (undecided: the best impulses found) or 2 (invalid).
     """
 
-    impulse: Array
-    velocity: Array
-    residual: Array
-    scale: Array
-    primal: Array
-    dual: Array
-    complementarity: Array
-    bound: Array
-    sweeps: Array
-    steps: Array
-    status: Array
+    impulse: Floats
+    velocity: Floats
+    residual: Floats
+    scale: Floats
+    primal: Floats
+    dual: Floats
+    complementarity: Floats
+    bound: Floats
+    sweeps: Ints
+    steps: Ints
+    status: Ints
     record: nat.Report
 
     @property
@@ -138,22 +139,22 @@ def _array(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> Array:
 
 
 def solve(
-    mass: Any,
-    inertia: Any,
-    velocity: Any,
-    count: Any,
-    body_a: Any,
-    body_b: Any,
-    arm_a: Any,
-    arm_b: Any,
-    frame: Any,
-    friction: Any,
-    target: Any = None,
-    compliance: Any = None,
+    mass: ArrayLike,
+    inertia: ArrayLike,
+    velocity: ArrayLike,
+    count: ArrayLike,
+    body_a: ArrayLike,
+    body_b: ArrayLike,
+    arm_a: ArrayLike,
+    arm_b: ArrayLike,
+    frame: ArrayLike,
+    friction: ArrayLike,
+    target: ArrayLike | None = None,
+    compliance: ArrayLike | None = None,
     *,
     model: Model = "ncp",
     tolerance: float = 1e-6,
-    warm: Any = None,
+    warm: ArrayLike | None = None,
     bound: bool = False,
     relaxation: float = 1.3,
     max_sweeps: int = 60,
@@ -240,18 +241,18 @@ class Trajectory:
     (see :class:`Solution`); all three are NaN without one.
     """
 
-    step: Array
-    position: Array
-    rotation: Array
-    velocity: Array
-    spin: Array
-    status: Array
-    contact_count: Array
-    solves: Array
-    parts: Array
-    energy: Array
-    residual: Array
-    scale: Array
+    step: Ints
+    position: Floats
+    rotation: Floats
+    velocity: Floats
+    spin: Floats
+    status: Ints
+    contact_count: Ints
+    solves: Ints
+    parts: Ints
+    energy: Floats
+    residual: Floats
+    scale: Floats
     record: nat.Report
     listed: Recorded | None = None
     force: Array | None = None
@@ -346,11 +347,11 @@ class Simulation(nat.Owner):
         self,
         library: Library,
         shapes: Sequence[int | Part | Body],
-        mass: Any = None,
+        mass: ArrayLike | None = None,
         *,
         density: float = 1000.0,
-        inertia: Any = None,
-        center: Any = None,
+        inertia: ArrayLike | None = None,
+        center: ArrayLike | None = None,
         ground: bool = True,
         dt: float = 5e-3,
         model: Model = "ncp",
@@ -467,7 +468,15 @@ class Simulation(nat.Owner):
             masses[i], centers[i], inertias[i] = scale * row[0], row[1:4], scale * row[4:]
         self._arrays |= {"mass": masses, "inertia": inertias, "center": centers}
 
-    def start(self, position: Any, rotation: Any, velocity: Any = None, spin: Any = None, *, quat: str) -> None:
+    def start(
+        self,
+        position: ArrayLike,
+        rotation: ArrayLike,
+        velocity: ArrayLike | None = None,
+        spin: ArrayLike | None = None,
+        *,
+        quat: Order,
+    ) -> None:
         """Set the state: position [W,M,3], rotation [W,M,4] in the order ``quat``, velocity of the centers of mass and
         spin [W,M,3] (default: at rest). A world whose state is not finite is invalid, and the others are stepped."""
         check_quat(quat)
@@ -519,7 +528,7 @@ class Simulation(nat.Owner):
         """The state, in arrays that the next step overwrites."""
         return self._hold().look(self._number)
 
-    def step(self, force: Any = None) -> Views:
+    def step(self, force: ArrayLike | None = None) -> Views:
         """Make one step, under ``force`` [W,M,6] (see :meth:`run`), and return the state in arrays that the next step
         overwrites. Steps have the bits of those of a run. Long ones can be interrupted (Ctrl-C): no world is then
         advanced. After ten steps in a row in which no world was advanced it raises :class:`clearance.StillError`; a
@@ -538,12 +547,12 @@ class Simulation(nat.Owner):
     def reset(
         self,
         mask: Any,
-        position: Any = None,
-        rotation: Any = None,
-        velocity: Any = None,
-        spin: Any = None,
+        position: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        spin: ArrayLike | None = None,
         *,
-        quat: str | None = None,
+        quat: Order | None = None,
     ) -> Views:
         """Put some worlds, a mask [W] or indices [K], into a first state, and leave the others as they are. The arrays
         are [K,M,…] for the K worlds in the order given, or [M,…] for all of them; what is not given is that of the
@@ -594,7 +603,7 @@ class Simulation(nat.Owner):
         n.raise_for(n.simulation_state(self._number, given, len(given), found, error), error)
         return out
 
-    def set_state(self, state: State, *, quat: str | None = None) -> Views:
+    def set_state(self, state: State, *, quat: Order | None = None) -> Views:
         """Set the state of a simulation of the same bodies, worlds and options: the steps that follow have the same
         bits as there. A simulation that has no state yet, or of other worlds, starts with it; ``quat`` is then the
         order of quaternions of its results (default: "wxyz")."""
@@ -618,14 +627,14 @@ class Simulation(nat.Owner):
 
     def run(
         self,
-        position: Any = None,
-        rotation: Any = None,
-        velocity: Any = None,
-        spin: Any = None,
+        position: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        spin: ArrayLike | None = None,
         *,
         steps: int,
-        quat: str | None = None,
-        force: Any = None,
+        quat: Order | None = None,
+        force: ArrayLike | None = None,
         every: int = 1,
         contacts: bool = False,
     ) -> Trajectory:
@@ -641,6 +650,8 @@ class Simulation(nat.Owner):
         if position is not None:
             if quat is None:
                 raise OptionError('quat: None, want "wxyz" or "xyzw" beside a rotation')
+            if rotation is None:
+                raise OptionError("rotation: None, want one beside a position")
             self.start(position, rotation, velocity, spin, quat=quat)
         elif rotation is not None or velocity is not None or spin is not None:
             raise OptionError("position: None, want one beside rotation, velocity and spin")

@@ -22,7 +22,7 @@ from typing import Any, Final, Literal, get_args
 import clearance as cl
 
 from ._errors import FileError, OptionError, RefutedError, RowError
-from ._options import INT64, Precision, flag, one_of, whole
+from ._options import INT64, Method, Precision, flag, one_of, whole
 from ._ray_actors import Rollouts, Scorer, _ray
 from ._ray_kinds import Kind, options_of, shapes_of
 from ._ray_run import Run
@@ -30,6 +30,7 @@ from ._ray_shards import MANIFEST, Manifest, digest_of, files_of, plan, range_of
 from ._ray_store import place
 from ._ray_tasks import Asked
 from ._result import STATUSES
+from ._types import Backend, QueryName
 
 __all__ = ["MANIFEST", "Rollouts", "ScoreReport", "Scorer", "score"]
 
@@ -106,10 +107,10 @@ def score(
     library: cl.Library | str | os.PathLike[str] | None = None,
     kind: Kind = "pairs",
     scene: cl.Scene | str | os.PathLike[str] | None = None,
-    query: str = "distance",
+    query: QueryName = "distance",
     columns: Iterable[str] | None = None,
     max_distance: float | None = None,
-    method: str = "auto",
+    method: Method = "auto",
     precision: Literal["single", "double"] = "single",
     tolerance: float | None = None,
     reduce: Literal["world"] | None = None,
@@ -117,7 +118,7 @@ def score(
     culling: bool = True,
     time_tolerance: float | None = None,
     max_evaluations: int | None = None,
-    backend: str = "auto",
+    backend: Backend = "auto",
     workers: int = 1,
     memory: int | None = None,
     rows_per_shard: int = 1_000_000,

@@ -1,0 +1,39 @@
+"""Correct uses of the package, which a type checker must accept. No test runs it: test_typing.py has mypy check it."""
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+import clearance as cl
+from clearance import contact
+
+lib = cl.Library()
+ball = lib.sphere(0.5)
+eng = cl.Engine("cpu", "double")
+at, q = np.zeros((4, 3)), [1.0, 0.0, 0.0, 0.0]
+there = [[2.0, 0.0, 0.0], [3.0, 0.0, 0.0], [4.0, 0.0, 0.0], [5.0, 0.0, 0.0]]
+r = eng.distance(lib, ball, np.full(4, ball), at, q, there, q, quat="wxyz", columns=("distance", "gap", "normal"))
+least: float = float(r.distance.min())
+floats: NDArray[np.floating[Any]] = r.distance + r.gap
+contacts: NDArray[np.bool_] = r.hit
+codes: NDArray[np.integer[Any]] = r.status
+total = 0 if r.iterations is None else int(r.iterations.sum())
+tensor: Any = cast("Any", r.distance)
+eng.vjp("distance", lib, 0, 0, at, q, there, q, quat="wxyz", distance=1.0, wrt="poses")
+
+scene = cl.Scene(lib)
+scene.add(ball)
+scene.add(ball)
+scene.all_pairs()
+names = ["distance", "gap"]
+roll = eng.rollout(scene, worlds=4, reduce="world", pairs="all", columns=names)
+step = roll(np.zeros((4, 2, 7)), quat="wxyz")
+first: int = int(step.pair[0])
+sweep = eng.sweep(scene, np.zeros((4, 2, 2, 7)), quat="xyzw")
+times: NDArray[np.floating[Any]] = sweep.t0[sweep.hit]
+
+sim = contact.Simulation(lib, [ball], mass=1.0, model="ccp")
+run = sim.run([[[0.0, 0.0, 1.0]]], [[q]], quat="wxyz", steps=3)
+height: float = float(run.position[-1, 0, 0, 2])
+energy: NDArray[np.floating[Any]] = run.energy
