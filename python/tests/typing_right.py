@@ -35,5 +35,5 @@ times: NDArray[np.floating[Any]] = sweep.t0[sweep.hit]
 
 sim = contact.Simulation(lib, [ball], mass=1.0, model="ccp")
 run = sim.run([[[0.0, 0.0, 1.0]]], [[q]], quat="wxyz", steps=3)
-height: float = float(run.position[-1, 0, 0, 2])
+top: float = float(run.position[-1, 0, 0, 2])
 energy: NDArray[np.floating[Any]] = run.energy
