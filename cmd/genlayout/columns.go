@@ -82,6 +82,7 @@ TABLE: Final = (
 
 const columnsClass = `)
 
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Columns:
     """The columns of a result; those that were not requested are None."""
