@@ -16,7 +16,7 @@ package contact
 // The velocity that an [entry] asks for is scaled too, whatever the restitution. Its points may enter again then: there
 // are entries anew, and the world is stepped in parts or left as for any others. In the least parts of a step it is
 // scaled only where the bodies approach, so that a world goes on: to recover what is missing there adds no more than
-// 1e-7 of the energy.
+// 1e-6 of the energy.
 
 import (
 	"fmt"
@@ -264,9 +264,10 @@ func (s *Simulation) addImpact(w, i int, roots []int32, groups []impactGroup) {
 	g.excess += work
 	g.size += math.Abs(work)
 	if asked, closing := s.impact(w, i, s.factorOf(w, c)); asked > 0 {
-		// d(½λᵀ(c⁺ + c_f)) = c*·dλ, where dλ = λ/(c* − c_f)·dc* of one contact.
+		// d(½λᵀ(c⁺ + c_f)) = c*·dλ, where dλ = λ/(c* − c_f)·dc* of one contact. An entry may ask for an impulse of
+		// bodies that part: other impulses make them approach.
 		target := p.Target[c]
-		g.slope += l.Z * asked * target / (target + closing)
+		g.slope += l.Z * asked * target / (target + max(closing, 0))
 	} else if p.Target[c] > 0 { // the recovery of a penetration may do work
 		g.excess -= l.Z * p.Target[c]
 	}
