@@ -17,6 +17,20 @@ import (
 // of q as well, δ ≥ ε, then so is n + εt, and the gap of t is zero. Within a face the gap is the distance of q from the
 // boundary of the face along t.
 
+// touchTolerance, times the size of the pair, is the distance up to which polytopes touch but for rounding. A distance
+// beyond it determines the normal.
+const touchTolerance = 1e-12
+
+// touchTolerance is the constant, or leastDepth of smooth shapes, whose distances are exact to less.
+func (p *problem) touchTolerance() float64 {
+	_, a := p.a.core.(geom.Smooth)
+	_, b := p.b.core.(geom.Smooth)
+	if a || b {
+		return leastDepth
+	}
+	return touchTolerance
+}
+
 // Constants of undetermined.
 const (
 	tilt             = 1e-4 // ε, radians

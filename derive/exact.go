@@ -66,8 +66,8 @@ func (w *Workspace) Exact(r *Row) (d Derivative) {
 		state = NearSingular
 	}
 	d.smoothness = state
-	if touches := equalTolerance * d.p.size; !state.Full() && (d.p.growth || math.Abs(r.Value) <= touches) &&
-		w.undetermined(&d.p, n, r.Value) {
+	if touches := equalTolerance * d.p.size; !state.Full() &&
+		(d.p.growth || math.Abs(r.Value) <= touchTolerance*d.p.size) && w.undetermined(&d.p, n, r.Value) {
 		d.smoothness, d.other = NotUnique, true
 	} else if d.p.growth {
 	} else if state.Full() && d.s.value <= touches {

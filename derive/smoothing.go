@@ -42,7 +42,7 @@ func (w *Workspace) Of(r *Row, o *Options, index uint64) Derivative {
 		d.other = w.otherThan(&d.p, n)
 	}
 	// Of a pair that meets as it grows, or whose cores touch, where curvatures vanish, rounding chooses the normal.
-	touching := math.Abs(value+d.p.a.radius+d.p.b.radius) <= leastDepth*d.p.size
+	touching := math.Abs(value+d.p.a.radius+d.p.b.radius) <= d.p.touchTolerance()*d.p.size
 	if d.smoothness == NearSingular && (d.p.growth || touching) {
 		d.other = true
 	}

@@ -6,7 +6,8 @@
 #include "derivative_system.glsl"
 #include "derivative_zone.glsl"
 
-const double LEAST_DEPTH = 1e-7lf;     // of package derive, relative to the size
+const double LEAST_DEPTH = 1e-7lf; // of package derive, relative to the size
+const double TOUCH_TOLERANCE = 1e-12lf;
 const double EQUAL_TOLERANCE = 1e-9lf; // difference of two minima that counts as zero, relative to the size
 const double LEAN = 20.0lf, MAX_RATIO = 16.0lf;
 const uint MAX_ROUNDS = 512u, MAX_CONES = 64u, KNOWN_POINTS = 8u;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -71,6 +72,7 @@ ELSEWHERE = ("SceneRollout.__init__", "UrdfScene.gradient", "MujocoScene.gradien
 
 def calls(folder: Path) -> dict[str, Callable[..., object]]:
     """Each of these functions, called with nothing wrong but the options given."""
+    import_module("ray")  # before decompose loads CoACD: their libraries clash the other way
     scene = make_scene()
     lib, eng = scene.library, cl.Engine("cpu")
     pair = (lib, [0], [1], AT, Q, AT + 3, Q)
@@ -84,7 +86,8 @@ def calls(folder: Path) -> dict[str, Callable[..., object]]:
     cl.write_worlds(worlds, scene, POSES, quat="wxyz")
     cl.write_worlds(motions, scene, moving, quat="wxyz")
 
-    simulated = contact.Simulation(lib, [0], 1.0)
+    simulated, started = contact.Simulation(lib, [0], 1.0), contact.Simulation(lib, [0], 1.0)
+    started.start(AT[None, :1], Q[None, :1], quat="wxyz")
 
     def with_quat(f: Callable[..., object]) -> Callable[..., object]:
         return lambda **o: f(*pair, **({"quat": "wxyz"} | o))
@@ -141,7 +144,10 @@ def calls(folder: Path) -> dict[str, Callable[..., object]]:
         "from_urdf": lambda **o: contact.from_urdf(robot, **o),
         "solve": solved,
         "Simulation.__init__": lambda **o: contact.Simulation(lib, [0], 1.0, **o),
-        "Simulation.run": lambda **o: simulated.run(AT[None, :1], Q[None, :1], quat="wxyz", steps=1, **o),
+        "Simulation.start": lambda **o: simulated.start(AT[None, :1], Q[None, :1], **({"quat": "wxyz"} | o)),
+        "Simulation.reset": lambda **o: started.reset([True], AT[None, :1], Q[None, :1], **o),
+        "Simulation.set_state": lambda **o: started.set_state(started.state(), **o),
+        "Simulation.run": lambda **o: simulated.run(AT[None, :1], Q[None, :1], steps=1, **({"quat": "wxyz"} | o)),
         "score": lambda **o: ray.score([], folder / "ray", library=lib, **o),
         "Rollouts.__init__": lambda **o: ray.Rollouts(scene, worlds=1, actors=1, **o),
         "Rollouts.submit": lambda **o: Shared().submit(POSES, **o),

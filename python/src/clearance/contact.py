@@ -567,7 +567,7 @@ class Simulation(nat.Owner):
         if which.size and not (which.min() >= 0 and which.max() < self.worlds):
             raise OptionError(f"mask: world {which.min() if which.min() < 0 else which.max()} of {self.worlds}")
         k, m = len(which), self.bodies
-        order = quat or self._quat
+        order = self._quat if quat is None else quat
         check_quat(order)
 
         def rows(name: str, value: Any, width: int, first: Array) -> Array:
@@ -611,7 +611,7 @@ class Simulation(nat.Owner):
             raise OptionError(f"state: {state!r:.60}, want that of Simulation.state")
         pose = np.asarray(state.pose)
         if not self._number or len(pose) != self.worlds or quat not in (None, self._quat):
-            order = quat or "wxyz"
+            order = "wxyz" if quat is None else quat
             check_quat(order)
             shape = (len(pose), self.bodies + int(self.ground))
             if pose.shape != (*shape, 7):

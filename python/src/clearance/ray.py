@@ -171,6 +171,7 @@ def score(
     whole("rows_per_shard", rows_per_shard, 1, INT64)
     whole("verify", verify)
     one_of("precision", precision, get_args(Precision))
+    one_of("method", method, get_args(Method))
     resume, progress = flag("resume", resume), flag("progress", progress)
     need = _need(workers, kind)
     memory = need if memory is None else whole("memory", memory, 1, INT64)
