@@ -196,9 +196,7 @@ func (s *Simulation) enter(u *suspect, q *paths, n r3.Vec, t float64, k int) {
 	missing := u.goal - dotVec(n, r3.Sub(b1, a1))
 	target := speed + missing/s.o.TimeStep
 	if target < 0 { // a gap, which restitution may keep open
-		approach := dotVec(n, r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, armB)),
-			r3.Add(a.velocity, r3.Cross(a.spin, armA))))
-		target = s.target(-target*s.o.TimeStep, approach, p)
+		target = s.target(-target*s.o.TimeStep, speedBefore(a, b, n, armA, armB), p)
 	}
 	u.state, u.entry = enters, entry{u.pair, n, at, target}
 }
@@ -285,24 +283,12 @@ func (s *Simulation) settle(w int, suspects []suspect) {
 
 // addEntries adds the entries of a world to its problem, for which there is room.
 func (s *Simulation) addEntries(w int) {
-	problem, old, mine := &s.problem, s.contactsOf(w, s.side[w]), s.contactsOf(w, 1-s.side[w])
 	for k := range s.entries[w] {
 		e := &s.entries[w][k]
-		p, i := &s.pairs[e.pair], int(problem.Count[w])
-		a, b := s.bodiesOf(w, p)
-		n := e.normal
-		t1, t2 := Tangents(n)
-		c := w*s.capacity + i
-		s.gap[c] = math.NaN()
-		problem.BodyA[c], problem.BodyB[c], problem.Friction[c] = p.a, p.b, p.friction
-		*(*[9]float64)(problem.Frame[9*c:]) = [9]float64{t1.X, t1.Y, t1.Z, t2.X, t2.Y, t2.Z, n.X, n.Y, n.Z}
-		putVec(problem.ArmA[3*c:], r3.Sub(e.position, a.center))
-		putVec(problem.ArmB[3*c:], r3.Sub(e.position, b.center))
-		problem.Target[c] = e.target
-		s.ids[mine+i] = contactID{e.pair, pointID(idWitness, uint32(k+1), 0)}
-		putVec(s.at[3*(mine+i):], e.position)
-		impulse := s.warm(old, int(s.oldN[w]), i, mine+i, p.size)
-		putVec(problem.Warm[3*c:], r3.Vec{X: dotVec(t1, impulse), Y: dotVec(t2, impulse), Z: dotVec(n, impulse)})
-		problem.Count[w]++
+		a, b := s.bodiesOf(w, &s.pairs[e.pair])
+		t1, t2 := Tangents(e.normal)
+		s.gap[w*s.capacity+int(s.problem.Count[w])] = math.NaN()
+		s.putContact(w, contactID{e.pair, pointID(idWitness, uint32(k+1), 0)}, &[3]r3.Vec{t1, t2, e.normal}, e.position,
+			r3.Sub(e.position, a.center), r3.Sub(e.position, b.center), e.target)
 	}
 }

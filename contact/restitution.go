@@ -74,13 +74,29 @@ type impactGroup struct {
 	before, free        float64 // kinetic energies
 }
 
-// resetBounces begins a step of a world.
+// startBounces makes the factors of all bodies, which are 1.
+func (s *Simulation) startBounces() {
+	s.bounces, s.bounceSolves = nil, nil
+	if s.o.Restitution != BoundedRestitution {
+		return
+	}
+	s.bounces = make([]bounce, len(s.bodies))
+	s.bounceSolves = make([]int32, len(s.idle))
+	for k := range s.bounces {
+		s.bounces[k] = unscaled
+	}
+}
+
+// unscaled is the state of a body before the first solve.
+var unscaled = bounce{factor: 1, lastExcess: math.NaN()}
+
+// resetBounces begins a step of a world. The factors are 1 if no solve has lowered them.
 func (s *Simulation) resetBounces(w int) {
-	if s.bounces == nil {
+	if s.bounces == nil || s.bounceSolves[w] == 0 {
 		return
 	}
 	for b := range s.scene.Body {
-		s.bounces[w*len(s.scene.Body)+b] = bounce{factor: 1, lastExcess: math.NaN()}
+		s.bounces[w*len(s.scene.Body)+b] = unscaled
 	}
 	s.bounceSolves[w] = 0
 }
@@ -96,9 +112,7 @@ func (s *Simulation) impact(w, i int, factor float64) (asked, closing float64) {
 		return 0, 0
 	}
 	a, b := s.bodiesOf(w, pair)
-	n := vecOf(p.Frame[9*c+6:])
-	approach := dotVec(n, r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, vecOf(p.ArmB[3*c:]))),
-		r3.Add(a.velocity, r3.Cross(a.spin, vecOf(p.ArmA[3*c:])))))
+	approach := speedBefore(a, b, vecOf(p.Frame[9*c+6:]), vecOf(p.ArmA[3*c:]), vecOf(p.ArmB[3*c:]))
 	if entered >= 0 && (approach < 0 || s.halvings < mostHalvings) {
 		return s.entries[w][entered].target, -approach
 	}
@@ -186,7 +200,11 @@ func (k *bounce) nextFactor(g *impactGroup) float64 {
 
 func (s *Simulation) hasImpact(w int) bool {
 	for i := range int(s.problem.Count[w]) {
-		if asked, _ := s.impact(w, i, s.factorOf(w, w*s.problem.Contacts+i)); asked > 0 {
+		c := w*s.problem.Contacts + i
+		if !(s.problem.Target[c] > 0) { // most contacts
+			continue
+		}
+		if asked, _ := s.impact(w, i, s.factorOf(w, c)); asked > 0 {
 			return true
 		}
 	}

@@ -362,10 +362,7 @@ func (s *Simulation) start(from *State) error {
 	s.passPrepare, s.passRows, s.passAssemble = s.prepare, s.fillRows, s.assemble
 	s.passMove, s.passFinish = s.move, s.finish
 	s.startKernels()
-	s.bounces = nil
-	if s.o.Restitution == BoundedRestitution {
-		s.bounces, s.bounceSolves = make([]bounce, w*b), make([]int32, w)
-	}
+	s.startBounces()
 	return nil
 }
 

@@ -427,33 +427,46 @@ func (s *Simulation) countContacts(w int) bool {
 
 // addRow adds the contact points of row i to the problem of its world.
 func (s *Simulation) addRow(w, i int) {
-	row, problem := &s.rows[i], &s.problem
+	row := &s.rows[i]
 	p := &s.pairs[row.pair]
 	a, b := s.bodiesOf(w, p)
 	half := s.halfRotationOf(w, p)
 	n := half.apply(vecOf(s.results.Normal().F64[3*i:]))
 	t1, t2 := Tangents(n)
-	first, count := w*s.capacity, int(problem.Count[w])
-	mine, old := s.contactsOf(w, 1-s.side[w]), s.contactsOf(w, s.side[w])
-	problem.Count[w] += row.points
+	axes := [3]r3.Vec{t1, t2, n}
 	for k := range int(row.points) {
-		c, q := first+count+k, MaxPoints*i+k
+		q := MaxPoints*i + k
 		at := vecOf(s.points.Position[3*q:])
 		armA, armB := half.apply(r3.Sub(at, a.center)), half.apply(r3.Sub(at, b.center))
-		problem.BodyA[c], problem.BodyB[c] = p.a, p.b
-		*(*[9]float64)(problem.Frame[9*c:]) = [9]float64{t1.X, t1.Y, t1.Z, t2.X, t2.Y, t2.Z, n.X, n.Y, n.Z}
-		putVec(problem.ArmA[3*c:], armA)
-		putVec(problem.ArmB[3*c:], armB)
-		problem.Friction[c] = p.friction
-		approach := dotVec(n, r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, armB)),
-			r3.Add(a.velocity, r3.Cross(a.spin, armA))))
-		problem.Target[c] = s.target(s.points.Gap[q], approach, p)
-		m := mine + count + k
-		s.ids[m] = contactID{row.pair, s.points.ID[q]}
-		putVec(s.at[3*m:], at)
-		impulse := s.warm(old, int(s.oldN[w]), count+k, m, p.size)
-		putVec(problem.Warm[3*c:], r3.Vec{X: dotVec(t1, impulse), Y: dotVec(t2, impulse), Z: dotVec(n, impulse)})
+		s.putContact(w, contactID{row.pair, s.points.ID[q]}, &axes, at, armA, armB,
+			s.target(s.points.Gap[q], speedBefore(a, b, n, armA, armB), p))
 	}
+}
+
+// putContact adds a contact to the problem of a world, at a point with the axes t1, t2 and n. It starts from the
+// impulse of the last solve.
+func (s *Simulation) putContact(w int, id contactID, axes *[3]r3.Vec, at, armA, armB r3.Vec, target float64) {
+	p, problem := &s.pairs[id.pair], &s.problem
+	i, mine, old := int(problem.Count[w]), s.contactsOf(w, 1-s.side[w]), s.contactsOf(w, s.side[w])
+	c, m := w*s.capacity+i, mine+i
+	problem.BodyA[c], problem.BodyB[c] = p.a, p.b
+	problem.Friction[c], problem.Target[c] = p.friction, target
+	putVec(problem.ArmA[3*c:], armA)
+	putVec(problem.ArmB[3*c:], armB)
+	s.ids[m] = id
+	putVec(s.at[3*m:], at)
+	impulse := s.warm(old, int(s.oldN[w]), i, m, p.size)
+	for k, axis := range axes {
+		putVec(problem.Frame[9*c+3*k:], axis)
+		problem.Warm[3*c+k] = dotVec(axis, impulse)
+	}
+	problem.Count[w]++
+}
+
+// speedBefore is the velocity along n, before the step, of the point at an arm of body b relative to that of body a:
+// negative where they approach.
+func speedBefore(a, b *bodyState, n, armA, armB r3.Vec) float64 {
+	return dotVec(n, r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, armB)), r3.Add(a.velocity, r3.Cross(a.spin, armA))))
 }
 
 func putVec(to []float64, v r3.Vec) { to[0], to[1], to[2] = v.X, v.Y, v.Z }

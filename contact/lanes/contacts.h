@@ -39,6 +39,8 @@ INLINE vec warm_of(const lanes_id *id, vec position, const lanes_id *ids, const 
     return impulse;
 }
 
+#define MOST_CARRIED 4 // of contact.mostCarried
+
 // The rotation of the contacts of a pair, see contact.halfRotationOf.
 typedef struct {
     double matrix[9];
@@ -50,7 +52,7 @@ INLINE half_rotation half_rotation_of(const lanes_rules *r, const lanes_pair *p,
     if (p->carrier < 0) return t;
     vec spin = vec_at(of[p->carrier].spin), v = {r->time_step * spin.x, r->time_step * spin.y, r->time_step * spin.z};
     double square = dot(v, v);
-    if (!(square > 0 && square <= 4)) return t;
+    if (!(square > 0 && square <= MOST_CARRIED)) return t;
     double k = 0.5 / (1 + sqrt(1 - 0.25 * square)), x = k * v.x, y = k * v.y, z = k * v.z;
     double s = 2 / (1 + x * x + y * y + z * z), *m = t.matrix;
     m[0] = 1 - s * (y * y + z * z), m[1] = s * (x * y - z), m[2] = s * (x * z + y);
