@@ -21,14 +21,14 @@ import (
 // beyond it determines the normal.
 const touchTolerance = 1e-12
 
-// touchTolerance is the constant, or leastDepth of smooth shapes, whose distances are exact to less.
-func (p *problem) touchTolerance() float64 {
-	_, a := p.a.core.(geom.Smooth)
-	_, b := p.b.core.(geom.Smooth)
-	if a || b {
-		return leastDepth
+// coresTouch reports whether the shapes without their balls touch, given the signed distance of the pair: up to
+// leastDepth if one is smooth, whose distances are exact to less.
+func (p *problem) coresTouch(value float64) bool {
+	tolerance := touchTolerance
+	if isSmooth(p.a.core) || isSmooth(p.b.core) {
+		tolerance = leastDepth
 	}
-	return touchTolerance
+	return math.Abs(value+p.a.radius+p.b.radius) <= tolerance*p.size
 }
 
 // Constants of undetermined.
@@ -71,9 +71,11 @@ func (w *Workspace) undetermined(p *problem, n r3.Vec, value float64) bool {
 }
 
 // hasOneNormal reports whether a difference with the shape has one normal at each point of its surface.
-func hasOneNormal(s *placed) bool {
-	_, smooth := s.core.(geom.Smooth)
-	return smooth || s.unbounded || s.radius > 0
+func hasOneNormal(s *placed) bool { return isSmooth(s.core) || s.unbounded || s.radius > 0 }
+
+func isSmooth(core geom.Shape) bool {
+	_, ok := core.(geom.Smooth)
+	return ok
 }
 
 // facet is a search for the least gap.

@@ -66,18 +66,20 @@ func (w *Workspace) Exact(r *Row) (d Derivative) {
 		state = NearSingular
 	}
 	d.smoothness = state
-	if touches := equalTolerance * d.p.size; !state.Full() &&
-		(d.p.growth || math.Abs(r.Value) <= touchTolerance*d.p.size) && w.undetermined(&d.p, n, r.Value) {
+	touches := equalTolerance * d.p.size
+	switch {
+	case !state.Full() && (d.p.growth || math.Abs(r.Value) <= touchTolerance*d.p.size) &&
+		w.undetermined(&d.p, n, r.Value):
 		d.smoothness, d.other = NotUnique, true
-	} else if d.p.growth {
-	} else if state.Full() && d.s.value <= touches {
+	case d.p.growth: // has no other minima
+	case state.Full() && d.s.value <= touches:
 		switch found, proved := w.otherMinimum(&d.p, &d.s); {
 		case found:
 			d.smoothness, d.other = NotUnique, true
 		case !proved:
 			d.smoothness = NearSingular
 		}
-	} else if state == NearSingular && r.Value < touches && w.otherThan(&d.p, n) {
+	case state == NearSingular && r.Value < touches && w.otherThan(&d.p, n):
 		d.smoothness, d.other = NotUnique, true
 	}
 	if !d.smoothness.Full() {

@@ -41,14 +41,10 @@ func (w *Workspace) Of(r *Row, o *Options, index uint64) Derivative {
 	if d.smoothness == NotUnique && !d.other && !d.p.growth && value < equalTolerance*d.p.size {
 		d.other = w.otherThan(&d.p, n)
 	}
-	// Of a pair that meets as it grows, or whose cores touch, where curvatures vanish, rounding chooses the normal.
-	touching := math.Abs(value+d.p.a.radius+d.p.b.radius) <= d.p.touchTolerance()*d.p.size
-	if d.smoothness == NearSingular && (d.p.growth || touching) {
-		d.other = true
-	}
-	// Nor do superquadrics, whose curvature may be infinite, have other Hessians with Gumbel noise.
+	// Of a pair that meets as it grows, or whose cores touch, where curvatures vanish, rounding chooses the normal. And
+	// superquadrics, whose curvature may be infinite, have no other Hessians with Gumbel noise.
 	same := o.Mode == Gumbel && (isSuperquadric(d.p.a.core) || isSuperquadric(d.p.b.core))
-	if d.other || d.smoothness == NearSingular && same {
+	if d.other || d.smoothness == NearSingular && (same || d.p.growth || d.p.coresTouch(value)) {
 		d.smoothness = NearSingular
 		return d
 	}

@@ -93,7 +93,7 @@ uint derive(uint row) {
     }
     bool bounded = kindA != KIND_HALFSPACE && kindB != KIND_HALFSPACE;
     if (smoothness == NEAR_SINGULAR && (kindA == KIND_SUPERQUADRIC || kindB == KIND_SUPERQUADRIC)) return NOT_DERIVED;
-    // The host looks whether a pair that touches has a cone of normals. Cores that touch are not smoothed.
+    // Whether a pair that touches has several normals is for the host to say. Cores that touch are not smoothed.
     precise double cores = given.value + shapeOf(0u).radius + shapeOf(1u).radius;
     precise double touch = TOUCH_TOLERANCE * size, equal = EQUAL_TOLERANCE * size;
     bool touching = GUMBEL != 0u && smoothness == NEAR_SINGULAR && abs(cores) <= LEAST_DEPTH * size;
