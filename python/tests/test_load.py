@@ -194,6 +194,23 @@ def test_convert_and_the_command_line(
     assert outs[0].read_bytes() == outs[1].read_bytes()
 
 
+def test_options_of_convert(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options that are given reach cl.load, also those that are zero, and no others do."""
+    asked: list[dict[str, Any]] = []
+
+    def load(path: str, **options: Any) -> cl.Scene:
+        asked.append(options)
+        return cl.load(path)
+
+    monkeypatch.setattr("clearance._convert.load", load)
+    (tmp_path / "wedge.obj").write_text(WEDGE)
+    words = ["convert", str(tmp_path / "wedge.obj"), str(tmp_path / "shapes.json")]
+    flags = [*("--tolerance", "0", "--concave", "raise", "--omit", "a", "--omit", "b"), "--strict"]
+    assert main(words) == 0 and main([*words, *flags, "--package", "p=/q", "--srdf", "s"]) == 0
+    given = {"tolerance": 0.0, "concave": "raise", "omit": ["a", "b"], "strict": True}
+    assert asked == [{}, given | {"packages": {"p": "/q"}, "srdf": "s"}]
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
