@@ -249,5 +249,7 @@ def test_an_order_is_not_guessed(engine: cl.Engine, scene: urdf.UrdfScene) -> No
     assert roll(moved, quat="xyzw").distance.tobytes() == roll(poses, quat="wxyz").distance.tobytes()
     with pytest.raises(cl.OptionError, match=r"quat: 'xyzw', and the poses were made in the order 'wxyz'"):
         roll(poses, quat="xyzw")
+    with pytest.raises(cl.OptionError, match=r"quat: 'xyzw', and the poses were made in the order 'wxyz'"):
+        cl.show(roll(poses), scene, poses, quat="xyzw")
     with pytest.raises(cl.OptionError, match="quat: None"):
         engine.sweep(scene, np.array(poses).reshape(2, 2, 3, 7))

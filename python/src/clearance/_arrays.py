@@ -149,11 +149,17 @@ def take(name: str, value: Any, dtype: Any, tail: tuple[int, ...], rows: int | N
     return fit(name, host(name, value, copy), dtype, tail, rows, copy)
 
 
+def lead_of(array: Array, tail: tuple[int, ...]) -> tuple[int, ...]:
+    """The leading axes of an array [*lead, *tail]; none if its last axes are others."""
+    n = max(array.ndim - len(tail), 0)
+    return array.shape[:n] if array.shape[n:] == tail else ()
+
+
 def take_batch(name: str, value: Any, dtype: Any, tail: tuple[int, ...], rows: int, copy: bool) -> Array:
     """:func:`take` of an argument [*lead, *tail], whose leading axes, of which the product is ``rows``, are kept."""
     array = host(name, value, copy)
-    lead = array.shape[: max(array.ndim - len(tail), 0)]
-    if not lead or array.shape[len(lead) :] != tail or math.prod(lead) != rows:
+    lead = lead_of(array, tail)
+    if not lead or math.prod(lead) != rows:
         text = ", ".join(map(str, (rows, *tail)))
         several = f", or several leading axes whose product is {rows}"
         raise ArrayError(name, f"has the shape {list(array.shape)}, want [{text}]{several}")
@@ -163,8 +169,8 @@ def take_batch(name: str, value: Any, dtype: Any, tail: tuple[int, ...], rows: i
 def take_rows(name: str, value: Any, tail: tuple[int, ...]) -> tuple[Array, tuple[int, ...]]:
     """The rows [N, *tail] of an argument of real numbers [*lead, *tail], and its leading axes, one at least."""
     array = host(name, value, True)
-    lead = array.shape[: max(array.ndim - len(tail), 0)]
-    if not lead or array.shape[len(lead) :] != tail:
+    lead = lead_of(array, tail)
+    if not lead:
         text = ", ".join(map(str, tail))
         raise ArrayError(name, f"has the shape {list(array.shape)}, want [N, {text}], or [..., {text}]")
     return fit(name, array, np.float64, (*lead[1:], *tail), lead[0], True).reshape(math.prod(lead), *tail), lead

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Final
 
 USED: Final = "used"
-UNREAD: Final = "-"
 INERT: Final = "moves nothing"
 
 _COLUMNS: Final = 120

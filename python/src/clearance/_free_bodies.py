@@ -114,7 +114,8 @@ def pair_surfaces(
         for i in range(j):
             if frozenset((i, j)) in skip:
                 continue
-            values, rule = of(i, j), np.broadcast_to(default(i, j), of(i, j).shape)
+            values = of(i, j)
+            rule = np.broadcast_to(default(i, j), values.shape)
             if (values == values[0, 0]).all():
                 if (values != rule).any():
                     listed.append(Surface(i, j, friction=float(values[0, 0])))

@@ -8,13 +8,14 @@ import os
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 from xml.etree import ElementTree
 
 import numpy as np
 
 from ._arrays import Array
-from ._errors import ConcaveError, FileError, OptionError
+from ._errors import ConcaveError, FileError
+from ._options import one_of
 from ._shape import Shape, read_mesh
 
 # Readers of other formats take some 20 times the size of a file as memory.
@@ -24,7 +25,7 @@ _MAX_SIZE: Final = 1 << 27
 MESHES: Final = (".obj", ".stl", ".ply")
 
 UpAxis = Literal["ignore", "file"]
-UP_AXES: Final = ("ignore", "file")
+UP_AXES: Final = get_args(UpAxis)
 
 # Elements of COLLADA that say how a model looks, not where its surface is.
 _LOOKS: Final = frozenset(
@@ -66,8 +67,7 @@ def convex_parts(vertices: Any, faces: Any, what: str, advice: str = "", toleran
 def foreign_mesh(file: Path, up_axis: UpAxis = "ignore") -> tuple[Array, Array]:
     """Vertices [N,3], in metres, and triangles [F,3] of a mesh file of any format that trimesh reads, its parts as
     one. The axes are those of the file; with ``up_axis="file"``, those of COLLADA are rotated to z up."""
-    if up_axis not in UP_AXES:
-        raise OptionError(f'up_axis: {up_axis!r}, want "ignore" or "file"')
+    one_of("up_axis", up_axis, UP_AXES)
     try:
         trimesh: Any = importlib.import_module("trimesh")
     except ImportError as e:

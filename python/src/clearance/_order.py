@@ -6,7 +6,8 @@ from typing import Any, Final, Self, SupportsIndex, cast
 
 import numpy as np
 
-from ._errors import OptionError
+from ._arrays import Array, reordered
+from ._errors import CopyError, OptionError
 from ._options import Order, check_quat
 
 _POSE: Final = 7
@@ -73,3 +74,12 @@ def order_of(quat: Any, poses: Any) -> Order:
     if known is not None and quat != known:
         raise OptionError(f"quat: {quat!r}, and the poses were made in the order {known!r}; np.array(poses) forgets it")
     return cast(Order, quat)
+
+
+def to_wxyz(poses: Array, quat: str, copy: bool = True) -> Array:
+    """Poses [..., 7] in the order "wxyz"."""
+    if quat == "wxyz":
+        return poses
+    if not copy:
+        raise CopyError("poses", 'have the order "xyzw", which takes a copy, and copy=False')
+    return reordered(poses, (0, 1, 2, 6, 3, 4, 5))

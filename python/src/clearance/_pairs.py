@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ._arrays import Array, fit, host, is_torch, reordered
+from ._arrays import Array, fit, host, is_torch, lead_of, reordered
 from ._errors import ArrayError, CopyError, OptionError
 from ._kinematics import quaternions
 from ._result import to_torch
@@ -54,9 +54,7 @@ def pair_columns(
 
 def leading(values: Sequence[Array]) -> tuple[tuple[int, ...], str]:
     """The leading axes of the rows of six arrays, and the name of the first one that has them."""
-    axes = [
-        v.ndim - len(t) if v.shape[max(v.ndim - len(t), 0) :] == t else 0 for v, t in zip(values, _TAILS, strict=True)
-    ]
+    axes = [len(lead_of(v, t)) for v, t in zip(values, _TAILS, strict=True)]
     most = max(axes[2:]) or max(axes[:2])
     if most == 0:
         return (1,), ""

@@ -9,12 +9,12 @@ import numpy as np
 
 from . import _jobs
 from . import _native as nat
-from ._arrays import Array, address, reordered, take, take_rows
+from ._arrays import Array, address, take, take_rows
 from ._errors import ClosedError, OptionError
 from ._kinematics import product, rotated
 from ._named import named
 from ._options import real
-from ._order import order_of
+from ._order import order_of, to_wxyz
 from ._pairs import check_order, pair_columns
 from ._result import Report, report_of
 from ._types import Floats, Ints
@@ -145,8 +145,7 @@ def scene_contacts(engine: Engine, scene: Scene, poses: Any, quat: str | None, m
     quat = order_of(quat, poses)
     array, _ = take_rows("poses", poses, (len(scene.bodies), 7))
     worlds = len(array)
-    if quat == "xyzw":
-        array = reordered(array, (0, 1, 2, 6, 3, 4, 5))
+    array = to_wxyz(array, quat)
     rotation = array[..., 3:] / np.linalg.norm(array[..., 3:], axis=-1, keepdims=True)
     placed = [
         [

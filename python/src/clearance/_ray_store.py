@@ -153,8 +153,8 @@ class Local:
         with self._errors(), open(self.path, "rb") as f:  # of which pyarrow takes no name that is not UTF-8
             return _groups(f)
 
-    def stamp(self) -> str:
-        """The identity of a result for the manifest: empty, since its digest is compared."""
+    def stamp(self, digest: str) -> str:
+        """The identity of a result with this SHA-256 for the manifest: empty, since its digest is compared."""
         return ""
 
     def holds(self, row: dict[str, Any]) -> bool:
@@ -313,10 +313,7 @@ class Remote:
     def identity(self) -> str:
         """Its version, and its SHA-256 if it has no ETag and its time is not that of a store, which nobody can set."""
         version = self.version()
-        below = self.fs
-        while (base := getattr(below, "base_fs", None)) is not None:
-            below = base
-        if not version.endswith(":") or below.type_name in _STORES:
+        if self._tells(version):
             return version
         digest = hashlib.sha256()
         with self._errors(), self.fs.open_input_file(self.path) as f:
@@ -324,7 +321,17 @@ class Remote:
                 digest.update(block)
         return version + digest.hexdigest()
 
-    stamp = identity
+    def stamp(self, digest: str) -> str:
+        """The identity of a result that was written with this SHA-256."""
+        version = self.version()
+        return version if self._tells(version) else version + digest
+
+    def _tells(self, version: str) -> bool:
+        """Whether a version differs after any change: it has an ETag, or the time of a store."""
+        below = self.fs
+        while (base := getattr(below, "base_fs", None)) is not None:
+            below = base
+        return not version.endswith(":") or below.type_name in _STORES
 
     def holds(self, row: dict[str, Any]) -> bool:
         return bool(self.identity() == row["stamp"])

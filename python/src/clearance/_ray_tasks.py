@@ -84,7 +84,7 @@ def answer(asked: Asked, s: Shard) -> dict[str, Any]:
             row["sha256"] = sha256(results)
         r = done.report
         row |= {**r.counts, "iterations": r.iterations, "worst_gap": r.worst_gap, "worst_row": r.worst_row}
-        row |= {"rows": r.rows, "backend": r.backend, "stamp": out.stamp()}
+        row |= {"rows": r.rows, "backend": r.backend, "stamp": out.stamp(row["sha256"])}
         if r.error is not None:
             column, at, reason = r.error
             row |= {"first_invalid_row": at, "first_invalid": printable(f"{column}[{at}]: {reason}")}

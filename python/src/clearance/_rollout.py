@@ -12,13 +12,13 @@ import numpy as np
 
 from . import _jobs, _scene_derivatives
 from . import _native as nat
-from ._arrays import Array, address, host, reordered, take, take_batch, torch_device
+from ._arrays import Array, address, host, take, take_batch, torch_device
 from ._asked import Asked, places_of, reduction
 from ._bodies import Table, pair_arrays
 from ._errors import ArrayError, ClosedError, CopyError, OptionError
 from ._kinematics import quaternions
 from ._options import INT64, DerivativeOptions, Order, check_quat, flag, place, real, whole
-from ._order import order_of
+from ._order import order_of, to_wxyz
 from ._result import Result, SceneResult, to_torch
 from ._types import ArrayLike
 
@@ -157,10 +157,7 @@ class Rollout(nat.Owner):
 
     def _of_poses(self, poses: Any, quat: str, copy: bool) -> Array:
         array = take_batch("poses", poses, np.float64, (self.bodies, 7), self.worlds, copy)
-        if quat == "xyzw":
-            if not copy:
-                raise CopyError("poses", 'have the order "xyzw", which takes a copy, and copy=False')
-            array = reordered(array, (0, 1, 2, 6, 3, 4, 5))
+        array = to_wxyz(array, quat, copy)
         return array
 
     def _of_matrices(self, xpos: Any, xmat: Any, names: Any, copy: bool) -> Array:

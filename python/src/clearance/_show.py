@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from . import _describe as doc
-from ._arrays import Array, host, reordered, take, take_batch
+from ._arrays import Array, host, take, take_batch
 from ._asked import Asked
 from ._errors import ArrayError, OptionError
 from ._library import Library
 from ._options import INT32, Order, real, whole
-from ._order import order_of
+from ._order import order_of, to_wxyz
 from ._page import View, page
 from ._pairs import pair_columns
 from ._result import STATUSES, UNDECIDED, Result, SceneResult, host_array
@@ -76,7 +76,7 @@ def show(
     chosen = [*chosen, *sorted(set(traced) - set(chosen))]
     scene_given = len(question) == 2 and isinstance(question[0], Scene)
     pairs_given = not moving and len(question) == 7 and isinstance(question[0], Library)
-    if quat is None and scene_given:
+    if scene_given:
         quat = order_of(quat, question[1])
     if quat not in ("wxyz", "xyzw") or not (scene_given or pairs_given):
         raise OptionError(
@@ -416,7 +416,7 @@ class _Standing(_Bodies):
         rows = host_array(result.status).shape
         worlds = math.prod(rows if self.pair is not None else rows[:-1])
         worlds, m = self._count(worlds), self.asked.bodies.shape[-1]
-        self.poses = _wxyz(take_batch("poses", poses, np.float64, (m, 7), worlds, True), quat).reshape(worlds, m, 7)
+        self.poses = to_wxyz(take_batch("poses", poses, np.float64, (m, 7), worlds, True), quat).reshape(worlds, m, 7)
         self.dt, self.unit = dt, "" if dt is None else "s"
         if dt is not None and self.asked.bodies.ndim > 1:
             raise OptionError("dt: the worlds have bodies of their own, so they are no steps of a trajectory")
@@ -471,8 +471,4 @@ class _Moving(_Bodies):
 
 def _poses(value: Any, quat: str, leading: tuple[int, ...]) -> Array:
     """Poses [*leading, 7] in the order "wxyz"."""
-    return _wxyz(take("poses", value, np.float64, (*leading[1:], 7), leading[0], True), quat)
-
-
-def _wxyz(array: Array, quat: str) -> Array:
-    return reordered(array, (0, 1, 2, 6, 3, 4, 5)) if quat == "xyzw" else array
+    return to_wxyz(take("poses", value, np.float64, (*leading[1:], 7), leading[0], True), quat)

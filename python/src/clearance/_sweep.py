@@ -10,12 +10,12 @@ import numpy as np
 
 from . import _jobs
 from . import _native as nat
-from ._arrays import Array, address, host, reordered, take, torch_device
+from ._arrays import Array, address, host, take, torch_device
 from ._asked import Asked, places_of, reduction
 from ._bodies import Table, listed_pairs, pair_arrays
-from ._errors import ArrayError, CopyError, OptionError, RowError
+from ._errors import ArrayError, OptionError, RowError
 from ._options import check_out, place, real, whole
-from ._order import order_of
+from ._order import order_of, to_wxyz
 from ._result import OfWorlds, Report, host_array, report_of, to_torch
 from ._sweepfold import COLUMNS, CONTACT, FREE, OF_ALL_PAIRS, OF_WORLDS, UNDECIDED, Found, Worlds, blocks, merged
 from ._types import Bools, Floats, Ints
@@ -239,10 +239,7 @@ def _motions(scene: Scene, poses: Any, quat: str | None, bodies: Any, copy: bool
     worlds, points = array.shape[:2]
     places, _ = places_of(scene, bodies, worlds)
     array = take("poses", array, np.float64, (points, places.shape[-1], 7), worlds, copy)
-    if quat == "xyzw":
-        if not copy:
-            raise CopyError("poses", 'have the order "xyzw", which takes a copy, and copy=False')
-        array = reordered(array, (0, 1, 2, 6, 3, 4, 5))
+    array = to_wxyz(array, quat, copy)
     return array, places
 
 

@@ -17,6 +17,7 @@ from ._fields import shortened
 from ._free_bodies import FreeBodies, Rigid, free_bodies, pair_surfaces, rotated_inertia
 from ._kinematics import product, rotated
 from ._library import Library
+from ._masses import mass_properties
 from ._mesh_files import MeshFiles
 from ._meshes import UP_AXES, UpAxis
 from ._options import flag, one_of
@@ -110,7 +111,7 @@ def _body(
         raise FileError(f"{source.name}: no link has collision geometry")
     body = Body(tuple(rigid.parts), scene.link_names[0])
     still = robot.still
-    if not still and robot.root == "world":
+    if not still and scene.link_names[scene.tree.root] == "world":
         still = f"{source.name}: the root is the link 'world'"
     if still:
         notes.take(still, "the body does not move")
@@ -134,8 +135,6 @@ def _weighed(
         notes.take(every[0][1].where, "mass 0: the body does not move")
         return _STILL
     if by_shapes:
-        from .contact import mass_properties
-
         mass, centers, moments = mass_properties(library, [body])
         return rigid.mass, centers[0], moments[0] * (rigid.mass / mass[0])
     found = rigid.column()

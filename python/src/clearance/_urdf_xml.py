@@ -99,12 +99,6 @@ class Robot:
     omitted: set[str] = field(default_factory=set)
     still: str = ""
 
-    @property
-    def root(self) -> str:
-        """The name of the first link that is the child of no joint."""
-        children = {j.child for j in self.joints}
-        return next((link.name for link in self.links if link.name not in children), "")
-
 
 def check_omit(omit: Collection[str]) -> None:
     """Raise OptionError unless names are PARENT/ELEMENT."""

@@ -12,14 +12,14 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from . import _native as nat
-from ._arrays import Array, address, host, reordered, take
+from ._arrays import Array, address, host, take
 from ._asked import check_scene, places_of, reduction
 from ._bodies import Table, listed_pairs, pair_arrays
 from ._engine import Engine
 from ._errors import ArrayError, OptionError
 from ._library import Library
 from ._options import Method, Order, Precision, flag, path_bytes, real
-from ._order import order_of, with_order
+from ._order import order_of, to_wxyz, with_order
 from ._result import report_of
 from ._scene import Scene
 from ._score import FileReport, opened_or, run_file
@@ -81,8 +81,7 @@ def write_worlds(
     places, per_world = places_of(scene, bodies, len(array))
     m = places.shape[-1]
     array = take("poses", array, np.float64, (*points, m, 7), len(array), True)
-    if quat == "xyzw":
-        array = reordered(array, (0, 1, 2, 6, 3, 4, 5))
+    array = to_wxyz(array, quat)
     first, second = scene.pair_arrays() if pairs is None else pair_arrays("skip", skipped)
     if points and points[0] < 2:
         raise ArrayError("poses", f"has the shape {list(array.shape)}, want at least 2 way points")

@@ -16,7 +16,7 @@ import ctypes
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast, get_args
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from ._errors import ArrayError, OptionError, RowError, StillError
 from ._free_bodies import FreeBodies
 from ._held import Held, State, Views, empty_state, state_arrays
 from ._library import Library
+from ._masses import body_column, body_of, mass_properties, masses
 from ._mujoco_bodies import from_mujoco
 from ._named import named, numbers
 from ._options import Order, check_quat, flag, one_of, real, whole
@@ -44,7 +45,7 @@ Rule = Literal["standard", "geometric_mean", "mean", "minimum", "maximum", "prod
 RestitutionLaw = Literal["bounded", "newton"]
 
 MODELS: Final = ["ncp", "ccp"]
-LAWS: Final = ["bounded", "newton"]
+LAWS: Final = get_args(RestitutionLaw)
 
 # Statuses of solutions, and of steps: only worlds that are advanced, in parts too, or accepted have moved.
 STATUSES: Final = ("solved", "undecided", "invalid")
@@ -296,30 +297,6 @@ class Trajectory:
         return f"Trajectory of {r:,} steps of {w:,} worlds, {np.count_nonzero(self.failed):,} world-steps not advanced"
 
 
-def mass_properties(
-    library: Library, bodies: Sequence[int | Part | Body], density: float = 1000.0
-) -> tuple[Array, Array, Array]:
-    """The mass [M], center of mass [M,3] in the frame of the body, and inertia [M,6] about it, of a uniform density."""
-    listed = [_body(b) for b in bodies]
-    table = Table(library, listed)
-    out = np.zeros((len(listed), 10))
-    for i in range(len(listed)):
-        _mass(table, i, real("density", density, 0, above=True), out[i])
-    return out[:, 0].copy(), out[:, 1:4].copy(), out[:, 4:].copy()
-
-
-def _mass(table: Table, index: int, density: float, out: Array) -> None:
-    n, error = nat.native(), nat.Error()
-    code = n.bodies_mass(table.number, index, density, out.ctypes.data, error)
-    n.raise_for(code, error)
-
-
-def _body(body: int | Part | Body) -> Body:
-    if isinstance(body, Body):
-        return body
-    return Body((body if isinstance(body, Part) else Part(body),))
-
-
 class Simulation(nat.Owner):
     """W worlds of M free rigid bodies and the ground, which time steps advance.
 
@@ -378,7 +355,7 @@ class Simulation(nat.Owner):
         self._number = 0
         self._quat = ""  # until there is a state
         ground, accept = flag("ground", ground), flag("accept", accept)
-        bodies = [_body(b) for b in shapes]
+        bodies = [body_of(b) for b in shapes]
         m = self.bodies = len(bodies)
         own_library = Library()
         own_library._shapes = list(library)
@@ -395,7 +372,7 @@ class Simulation(nat.Owner):
             ("restitution", restitution, ground_restitution),
         ):
             column = np.zeros(every)
-            column[:m] = _column(name, value, m)
+            column[:m] = body_column(name, value, m)
             if not np.ndim(value):
                 column[:m] = [b.physics.get(name, value) for b in bodies[:m]]
             if own is not None:
@@ -404,7 +381,7 @@ class Simulation(nat.Owner):
                 column[m:] = value
             self._arrays[name] = column
             self._arrays |= surface_arrays(name, column, bodies, own is not None, listed, m)
-        self._set_mass(mass, density, inertia, center, bodies, m)
+        self._arrays |= masses(self._table, bodies, m, mass, density, inertia, center)
         first, second = pair_arrays("skip", listed_pairs("skip", skip))
         if len(first):
             self._arrays["skip_a"], self._arrays["skip_b"] = first, second
@@ -436,37 +413,6 @@ class Simulation(nat.Owner):
         """A simulation of the bodies of :func:`from_mujoco` or :func:`from_urdf`; ``options`` go before theirs."""
         about = {"inertia": bodies.inertia, "center": bodies.center, **bodies.options, **options}
         return Simulation(bodies.library, bodies.bodies, bodies.mass, **about)
-
-    def _set_mass(self, mass: Any, density: float, inertia: Any, center: Any, bodies: Sequence[Body], m: int) -> None:
-        every = len(bodies)
-        masses, inertias, centers = np.full(every, np.inf), np.zeros((every, 6)), np.zeros((every, 3))
-        if inertia is None and center is not None:
-            raise OptionError("center: an inertia is needed beside a center of mass, which it is about")
-        if inertia is not None and mass is None:
-            raise OptionError("inertia: it takes a mass")
-        if mass is not None:
-            masses[:m] = _column("mass", mass, m)
-        if inertia is not None:
-            inertias[:m] = take("inertia", host("inertia", inertia, True), np.float64, (6,), m, True)
-            if center is not None:
-                centers[:m] = take("center", host("center", center, True), np.float64, (3,), m, True)
-            self._arrays |= {"mass": masses, "inertia": inertias, "center": centers}
-            return
-        row = np.zeros(10)
-        for i, body in enumerate(bodies[:m]):
-            stated = body.physics if mass is None else {}
-            if mass is None:
-                masses[i] = np.inf if stated.get("fixed") else stated.get("mass", np.nan)
-            if "inertia" in stated:
-                inertias[i], centers[i] = stated["inertia"], stated.get("center_of_mass", (0, 0, 0))
-                continue
-            of_density = mass is None and "mass" not in stated and not stated.get("fixed")
-            if not of_density and not 0 < masses[i] < np.inf:
-                continue  # fixed, or refused with the number of the body
-            _mass(self._table, i, real("density", stated.get("density", density), 0, above=True), row)
-            scale = 1.0 if of_density else masses[i] / row[0]
-            masses[i], centers[i], inertias[i] = scale * row[0], row[1:4], scale * row[4:]
-        self._arrays |= {"mass": masses, "inertia": inertias, "center": centers}
 
     def start(
         self,
@@ -771,14 +717,6 @@ class Simulation(nat.Owner):
 
     def __repr__(self) -> str:
         return f"Simulation of {self.worlds:,} worlds of {self.bodies} bodies"
-
-
-def _column(name: str, value: Any, rows: int) -> Array:
-    """A number for all bodies, or one for each."""
-    array = np.asarray(value)
-    if array.ndim == 0:
-        array = np.full(rows, array)
-    return take(name, array, np.float64, (), rows, True)
 
 
 __all__ = [
