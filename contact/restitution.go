@@ -13,10 +13,10 @@ package contact
 // and ½λᵀ(c_f − c⁺) = −½λᵀJM⁻¹Jᵀλ. So there is a largest factor in [0, 1] for which it does not rise; the search ends
 // at one that is below it by about 1 % of what it takes away.
 //
-// The velocity that an [entry] asks for is scaled too, whatever the restitution. Its points may enter again then: there
-// are entries anew, and the world is stepped in parts or left as for any others. In the least parts of a step it is
-// scaled only where the bodies approach, so that a world goes on: to recover what is missing there adds a few
-// millionths of the energy at most, see TestRandomImpacts.
+// The velocity that an [entry] asks for is scaled too, whatever the restitution. Its points may then enter again, which
+// makes new entries, and the world is stepped in parts or left as it is. In the least parts of a step an entry is scaled
+// only if the bodies approach, since otherwise the world would not advance. That has added a few millionths of the
+// energy at most (TestRandomImpacts).
 
 import (
 	"fmt"

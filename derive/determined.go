@@ -8,14 +8,15 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// The normal of a growth distance is that of D = A - B, about the centers, at the point q where the ray from the origin
-// along the difference of the centers leaves it; that of a pair that touches is one of A - B at q = 0. Where q is a
-// vertex of D, or lies in an edge, q has a cone of normals, and which of them is the answer is for rounding to say.
+// Let D = A - B, about the centers for a growth distance. The normal of a growth distance is a normal of D at the point
+// q where the ray from the origin along the difference of the centers leaves D. The normal of a pair that touches is one
+// of D at q = 0. If q is a vertex of D or lies in an edge, D has a cone of normals there, and rounding decides which of
+// them is the answer.
 //
-// The gap of a tangential direction t is <S(n + εt) - q, t>, where S are support points of D. That of q along n is at
-// least that of any point, and that of S along n + εt at least that of q, so no gap is negative. If n + δt is a normal
-// of q as well, δ ≥ ε, then so is n + εt, and the gap of t is zero. Within a face the gap is the distance of q from the
-// boundary of the face along t.
+// The gap of a tangential direction t is <S(n + εt) - q, t>, where S(d) is a support point of D. It is not negative: q
+// is the farthest point along n, and S(n + εt) is the farthest along n + εt. If n + δt is a normal at q as well, δ ≥ ε,
+// then so is n + εt, and the gap of t is zero. Within a face the gap is the distance of q from the boundary of the face
+// along t.
 
 // touchTolerance, times the size of the pair, is the distance up to which polytopes touch but for rounding. A distance
 // beyond it determines the normal.
@@ -45,10 +46,9 @@ type bearing struct {
 	gap float64
 }
 
-// undetermined reports whether the answer with the normal n is that of a vertex or an edge of D, with other normals
-// that differ from n by about a tilt or more: the least gap is zero. Where it is negative by more than an error of n of
-// a hundredth of the tilt explains, n is not a normal of q. The surface of D has one normal everywhere if a shape is
-// smooth or has a ball.
+// undetermined reports whether q is a vertex of D or lies in an edge, with normals that differ from n by about a tilt or
+// more: the least gap is zero. A gap that is more negative than an error of n by a hundredth of the tilt makes it shows
+// that n is no normal at q. If a shape is smooth or has a ball, D has one normal at each point of its surface.
 func (w *Workspace) undetermined(p *problem, n r3.Vec, value float64) bool {
 	if hasOneNormal(&p.a) || hasOneNormal(&p.b) {
 		return false
