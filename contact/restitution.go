@@ -14,9 +14,9 @@ package contact
 // at one that is below it by about 1 % of what it takes away.
 //
 // The velocity that an [entry] asks for is scaled too, whatever the restitution. Its points may then enter again, which
-// makes new entries, and the world is stepped in parts or left as it is. In the least parts of a step an entry is scaled
-// only if the bodies approach, since otherwise the world would not advance. That has added a few millionths of the
-// energy at most (TestRandomImpacts).
+// makes new entries, and the world is stepped in parts or left as it is. In the least parts of a step an entry is
+// scaled only if the bodies approach, since otherwise the world would not advance. That has added a few millionths of
+// the energy at most (TestRandomImpacts).
 
 import (
 	"fmt"

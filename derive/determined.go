@@ -9,9 +9,9 @@ import (
 )
 
 // Let D = A - B, about the centers for a growth distance. The normal of a growth distance is a normal of D at the point
-// q where the ray from the origin along the difference of the centers leaves D. The normal of a pair that touches is one
-// of D at q = 0. If q is a vertex of D or lies in an edge, D has a cone of normals there, and rounding decides which of
-// them is the answer.
+// q where the ray from the origin along the difference of the centers leaves D. The normal of a pair that touches is a
+// normal of D at q = 0. If q is a vertex of D or lies in an edge, D has a cone of normals there, and rounding decides
+// which of them is the answer.
 //
 // The gap of a tangential direction t is <S(n + εt) - q, t>, where S(d) is a support point of D. It is not negative: q
 // is the farthest point along n, and S(n + εt) is the farthest along n + εt. If n + δt is a normal at q as well, δ ≥ ε,
@@ -46,9 +46,9 @@ type bearing struct {
 	gap float64
 }
 
-// undetermined reports whether q is a vertex of D or lies in an edge, with normals that differ from n by about a tilt or
-// more: the least gap is zero. A gap that is more negative than an error of n by a hundredth of the tilt makes it shows
-// that n is no normal at q. If a shape is smooth or has a ball, D has one normal at each point of its surface.
+// undetermined reports whether q is a vertex of D or lies in an edge, with normals that differ from n by about a tilt
+// or more: the least gap is zero. A gap that is more negative than an error of n by a hundredth of the tilt makes it
+// shows that n is no normal at q. If a shape is smooth or has a ball, D has one normal at each point of its surface.
 func (w *Workspace) undetermined(p *problem, n r3.Vec, value float64) bool {
 	if hasOneNormal(&p.a) || hasOneNormal(&p.b) {
 		return false
