@@ -55,8 +55,8 @@ const manifoldColumns = batch.ColDistance | batch.ColGap | batch.ColNormal | bat
 	batch.ColStatus
 
 // BuildManifolds sets out to the contact points of the answers of a job: a list of pairs, or pairs of worlds, with
-// [ManifoldOptions]. What is wrong with a row is its status. workers bounds the goroutines; 0 is GOMAXPROCS. Bits do
-// not depend on it.
+// [ManifoldOptions], by the kernels that [Options].SIMD stands for where it is empty. What is wrong with a row is its
+// status. workers bounds the goroutines; 0 is GOMAXPROCS. Bits do not depend on it.
 func BuildManifolds(ctx context.Context, job *batch.Job, workers int, out *Manifolds) error {
 	n, o := job.Input.Len(), &job.Options
 	switch {
@@ -69,7 +69,11 @@ func BuildManifolds(ctx context.Context, job *batch.Job, workers int, out *Manif
 		len(out.Position) != 3*MaxPoints*n || len(out.Gap) != MaxPoints*n || len(out.ID) != MaxPoints*n:
 		return fmt.Errorf("contact: columns of contact points are not those of %d pairs", n)
 	}
-	return buildManifolds(ctx, job, workers, defaultSIMD(), out)
+	variant, err := variantOf("")
+	if err != nil {
+		return err
+	}
+	return buildManifolds(ctx, job, workers, variant, out)
 }
 
 // buildManifolds is BuildManifolds by a variant of the kernels.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"clearance/contact/lanes"
+	"clearance/cpu/instructions"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -33,16 +34,24 @@ type Options struct {
 	DropInternal bool
 	// Workers is the number of goroutines. Zero: GOMAXPROCS.
 	Workers int
-	// SIMD is the variant of the kernels of package lanes, one of [lanes.Supported], or [Off]. Empty: the best one, and
-	// Go where there is none, as in builds without cgo. Residuals and statuses mean the same.
+	// SIMD names the kernels as [clearance/cpu.Options] does: avx512, avx2, neon, portable or [Off], which is Go alone.
+	// Empty: what the environment variable CLEARANCE_SIMD names, and without it the best. The variant of package lanes
+	// is the best of [lanes.Supported] that is not above the named one, and Go where there is none, as in builds
+	// without cgo. Residuals and statuses mean the same.
 	SIMD string
 }
 
 // Off is the choice of Go alone, see Options.SIMD.
 const Off = "off"
 
-// simd are the variants of this machine, best first.
-var simd = lanes.Supported()
+// supported are the variants of this machine, best first.
+var supported = lanes.Supported()
+
+// Check returns an error for a value out of range, and for kernels that this machine does not have.
+func (o Options) Check() error {
+	_, err := o.withDefaults()
+	return err
+}
 
 func (o Options) withDefaults() (Options, error) {
 	switch {
@@ -52,12 +61,12 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("contact: tolerance %g; it is not negative and finite", o.Tolerance)
 	case !(o.Relaxation >= 0) || o.Relaxation >= 2:
 		return o, fmt.Errorf("contact: relaxation %g; it lies in (0, 2), and 0 stands for 1.3", o.Relaxation)
-	case o.SIMD != "" && o.SIMD != Off && !slices.Contains(simd, o.SIMD):
-		return o, fmt.Errorf("contact: SIMD variant %q; there are %v, and %s", o.SIMD, simd, Off)
 	}
-	if o.SIMD == "" {
-		o.SIMD = defaultSIMD()
+	variant, err := variantOf(o.SIMD)
+	if err != nil {
+		return o, err
 	}
+	o.SIMD = variant
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-6
 	}
@@ -72,20 +81,17 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// UseKernels chooses the variant of the name of kernels of package cpu, and the best one where package lanes has none
-// of that name.
-func (o *Options) UseKernels(name string) {
-	if name == Off || slices.Contains(simd, name) {
-		o.SIMD = name
+// variantOf is the variant of package lanes, or [Off], of the name of an option. A name of package lanes itself stands
+// for its kernels also where package cpu is compiled without those of that name.
+func variantOf(name string) (string, error) {
+	if name == Off || slices.Contains(supported, name) {
+		return name, nil
 	}
-}
-
-// defaultSIMD is the best variant of this machine.
-func defaultSIMD() string {
-	if len(simd) == 0 {
-		return Off
+	name, err := instructions.Named(name, "options")
+	if err != nil {
+		return "", fmt.Errorf("contact: %w", err)
 	}
-	return simd[0]
+	return instructions.Best(name, supported), nil
 }
 
 func limit(n, standard int) int {

@@ -3,12 +3,12 @@ package cpu
 import (
 	"context"
 	"fmt"
-	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"clearance/batch"
+	"clearance/cpu/instructions"
 	"clearance/cpu/kernels"
 	"clearance/cpu/simd"
 	"clearance/geom"
@@ -61,13 +61,13 @@ func New(o Options) (*Backend, error) {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	name, from := o.SIMD, "options"
-	if name == "" {
-		name, from = os.Getenv(EnvSIMD), "environment variable "+EnvSIMD
+	name, err := instructions.Named(o.SIMD, "options")
+	if err != nil {
+		return nil, fmt.Errorf("cpu: %w", err)
 	}
 	variant, err := simd.Choose(name)
 	if err != nil {
-		return nil, fmt.Errorf("cpu: %s: %w", from, err)
+		return nil, fmt.Errorf("cpu: %w", err)
 	}
 	return &Backend{name: "cpu", serves: servedByCPU, workers: o.Workers, simd: variant}, nil
 }

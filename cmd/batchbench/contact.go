@@ -85,6 +85,9 @@ func runContact(ctx context.Context, e *env, f *contactFlags) error {
 		return fmt.Errorf("--tolerance %g, --relaxation %g: the tolerance is positive, the relaxation lies in (0, 2)",
 			f.tolerance, f.omega)
 	}
+	if err := checkKernels(""); err != nil {
+		return err
+	}
 	err := checkOutputs([]namedFile{{"problems", f.problems}}, []namedFile{{"out", f.out}})
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"clearance/batch"
+	"clearance/cpu/instructions"
 	"clearance/dispatch"
 
 	"github.com/spf13/cobra"
@@ -70,8 +71,18 @@ func (f *backendFlags) addWorkers(fs *pflag.FlagSet) {
 	fs.IntVar(&f.workers, "workers", 0, "goroutines on the CPU; 0 is one per core")
 }
 
+// checkKernels returns an error for kernels that this machine does not have, before files are read: those of the flag
+// --simd or, without one, of the environment.
+func checkKernels(name string) error {
+	_, err := instructions.Named(name, "--simd")
+	return err
+}
+
 // check returns an error for a value out of range.
 func (f *backendFlags) check() error {
+	if err := checkKernels(f.simd); err != nil {
+		return err
+	}
 	if f.workers < 0 || f.workers > maxWorkers {
 		return fmt.Errorf("--workers %d: want 1 to %d, or 0 for one per core", f.workers, maxWorkers)
 	}

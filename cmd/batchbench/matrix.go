@@ -126,6 +126,9 @@ func parseSizes(texts []string) (sizes []int, err error) {
 // cases checks the flags and expands the plan.
 func (f *matrixFlags) cases() ([]matrix.Case, error) {
 	p := &f.plan
+	if err := checkKernels(f.simd); err != nil {
+		return nil, err
+	}
 	if err := checkSets("--sets", p.Sets); err != nil {
 		return nil, err
 	}

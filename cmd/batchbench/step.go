@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"clearance/contact/lanes"
 	"clearance/contact/scenes"
 	"clearance/cpu"
+	"clearance/cpu/instructions"
 	"clearance/cpu/simd"
 	"clearance/dataset"
 	"clearance/internal/score"
@@ -107,7 +107,8 @@ OUT.parts; the results have the same bits as those of a run without an interrupt
 		"standard is maximum")
 	fs.IntVar(&o.Solve.Workers, "workers", 0, "goroutines; 0 is one per core")
 	fs.BoolVar(&f.reference, "reference", false, "pairs are solved by the reference")
-	fs.StringVar(&f.simd, "simd", "", "kernels of the CPU: avx512, avx2, neon, portable or off; default the best")
+	fs.StringVar(&f.simd, "simd", "", "kernels of the CPU: avx512, avx2, neon, portable or off; default: "+
+		"$CLEARANCE_SIMD, else the best")
 	fs.StringVar(&f.out, "out", "", "file of states to write, .parquet or .npz")
 	fs.StringVar(&f.problems, "problems", "", "file of contact problems and impulses to write, .parquet or .npz")
 	fs.StringVar(&f.contacts, "contacts", "", "file of contacts to write, .parquet or .npz")
@@ -163,19 +164,15 @@ func (f *stepFlags) check() error {
 		{"contacts", f.contacts}, {"json", f.json}})
 }
 
-// chooseKernels takes the option, else the environment. Contacts have the kernels of that name, and others where they
-// have none: the bits of a run depend on both.
+// chooseKernels chooses those of pairs and of contacts: the bits of a run depend on both.
 func (f *stepFlags) chooseKernels() error {
-	name, what := f.simd, "--simd"
-	if name == "" {
-		name, what = os.Getenv(simd.EnvSIMD), "environment variable "+simd.EnvSIMD
-	}
-	chosen, err := simd.Choose(name)
+	name, err := instructions.Named(f.simd, "--simd")
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return err
 	}
-	f.options.Solve.UseKernels(name)
-	f.kernels = fmt.Sprintf("%s, %s of %s", chosen, f.options.Solve.SIMD, lanes.Supported())
+	pairs := instructions.Best(name, simd.Supported())
+	f.options.Solve.SIMD = instructions.Best(name, lanes.Supported())
+	f.kernels = fmt.Sprintf("%s, %s of %s", pairs, f.options.Solve.SIMD, lanes.Supported())
 	return nil
 }
 

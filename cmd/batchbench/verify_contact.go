@@ -83,6 +83,9 @@ func runVerifyContact(e *env, f *verifyContactFlags) error {
 	if !(f.options.Tolerance > 0) {
 		return fmt.Errorf("--tolerance %g: it is positive", f.options.Tolerance)
 	}
+	if err := checkKernels(""); err != nil {
+		return err
+	}
 	if err := checkOutputs([]namedFile{{"results", f.results}, {"contacts", f.contacts}}, []namedFile{{"json",
 		f.json}}); err != nil {
 		return err

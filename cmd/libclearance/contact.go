@@ -12,7 +12,6 @@ import (
 
 	"clearance/batch"
 	"clearance/contact"
-	"clearance/cpu"
 	"clearance/dispatch"
 )
 
@@ -63,11 +62,9 @@ func clearance_contact_solve(list *C.clearance_array, count C.int64_t, waitMs C.
 		if err := p.CheckShape(); err != nil {
 			return nil, contactError(err)
 		}
-		kernels, err := cpu.New(cpu.Options{}) // of the name in the environment
-		if err != nil {
-			return nil, err
+		if err := o.Check(); err != nil {
+			return nil, contactError(err)
 		}
-		o.UseKernels(kernels.SIMD())
 		return startAlone(func(ctx context.Context, _ *job) (dispatch.Report, error) {
 			since := time.Now()
 			var answer contact.Solution

@@ -62,7 +62,6 @@ func clearance_simulation_open(bodies C.clearance_bodies, list *C.clearance_arra
 		if h.solver, err = cpu.New(cpu.Options{Workers: o.Solve.Workers}); err != nil {
 			return err
 		}
-		o.Solve.UseKernels(h.solver.SIMD())
 		if h.sim, err = contact.NewSimulation(scene, state, h.solver, o); err != nil {
 			return errors.Join(contactError(err), h.solver.Close())
 		}

@@ -1,19 +1,18 @@
 package lanes
 
 import (
-	"fmt"
-	"os"
-
+	"clearance/cpu/instructions"
 	"clearance/cpu/simd"
 )
 
 // environment is what CLEARANCE_SIMD names, "" without it: off, or a variant of the CPU kernels that this machine has.
-var environment, errEnvironment = choice(os.Getenv(simd.EnvSIMD))
+var environment, errEnvironment = choice()
 
-// choice returns a name that the CPU kernels accept. The error of another one leaves no kernel.
-func choice(name string) (string, error) {
-	if _, err := simd.Choose(name); err != nil {
-		return simd.Off, fmt.Errorf("environment variable %s: %w", simd.EnvSIMD, err)
+// choice returns the name of the environment. The error of one that is none leaves no kernel.
+func choice() (string, error) {
+	name, err := instructions.Named("", "")
+	if err != nil {
+		return simd.Off, err
 	}
 	return name, nil
 }

@@ -21,7 +21,7 @@ import (
 	"unsafe"
 
 	"clearance/batch"
-	"clearance/cpu/simd"
+	"clearance/cpu/instructions"
 )
 
 // variant is one way in which the kernels are compiled.
@@ -37,13 +37,14 @@ var portable = variant{"portable", C.ln_kernel(C.ln_run_portable), C.ln_kernel(C
 
 // chosen is the variant that calls use which name none, nil for no kernel.
 var chosen = func() *variant {
-	switch environment {
-	case simd.Off:
-		return nil
-	case "portable", "neon":
-		return &portable
+	have := make([]string, len(variants))
+	for i := range variants {
+		have[i] = variants[i].name
 	}
-	return &variants[0] // best of all, and for what the CPU kernels call avx512 and avx2
+	if i := slices.Index(have, instructions.Best(environment, have)); i >= 0 {
+		return &variants[i]
+	}
+	return nil
 }()
 
 // Variants returns the names of the variants that this machine can run, best first; none if the kernel is turned off.
