@@ -47,8 +47,8 @@ func TestDropInternal(t *testing.T) {
 			n, least, left := 3*p.Contacts, 1.0, 0.0
 			for w := range worlds {
 				d := dense(t, worlds[w])
-				least = min(least, d.Residual(law, before.Impulse[w*n:][:3*p.Count[w]]).Internal)
-				left = max(left, d.Residual(law, after.Impulse[w*n:][:3*p.Count[w]]).Internal)
+				least = min(least, d.Residual(law, before.Impulse[w*n:][:3*p.Count[w]], o.Tolerance).Internal)
+				left = max(left, d.Residual(law, after.Impulse[w*n:][:3*p.Count[w]], o.Tolerance).Internal)
 			}
 			e := distance(after.Velocity, before.Velocity)
 			t.Logf("%v %s: internal force at least %.1e before, at most %.1e after, velocities differ by %.1e", model,

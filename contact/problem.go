@@ -69,7 +69,7 @@ type Problem struct {
 	Friction []float64
 	// Target [W,C] is the normal velocity c*_N. Nil: zero.
 	Target []float64
-	// Compliance [W,C,2] is the diagonal of R in s/kg: of both tangential axes, then of the normal. Nil: zero.
+	// Compliance [W,C,2] is the diagonal of R in 1/kg: of both tangential axes, then of the normal. Nil: zero.
 	Compliance []float64
 	// Warm [W,C,3] are impulses to start from, in the frames of the contacts. Nil: zero.
 	Warm []float64

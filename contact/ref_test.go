@@ -50,8 +50,8 @@ func difference(a [][6]float64, b []float64) (most float64) {
 }
 
 // TestCCPSolversAgree solves the CCP by PGS, ADMM and Newton of ref and by Solve: the velocity is unique. Its error
-// goes with the root of the residual, so that all go on to 1e-16 or as far as they get. PGS is left out of stacks and
-// of unequal masses, which it does not end in 20,000 sweeps.
+// goes with the root of the residual, so that all go on to what float64 resolves of the speeds, or as far as they get.
+// PGS is left out of stacks and of unequal masses, which it does not end in 20,000 sweeps.
 func TestCCPSolversAgree(t *testing.T) {
 	for _, kind := range []string{"random", "stick", "slide", "spin", "tip", "stack4", "heavy"} {
 		t.Run(kind, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestCCPSolversAgree(t *testing.T) {
 					r := solver.Solve(d, ref.ContactOptions{Tolerance: 1e-15, Limit: most})
 					e := difference(d.Velocities(r.Impulse), s.Velocity[6*w*p.Bodies:])
 					t.Logf("world %d %s: difference %.1e, residual %.1e, %d iterations, bound %.1e", w, solver.Name, e,
-						r.Residual.Absolute(), r.Iterations, s.Bound[w])
+						r.Residual.Relative(), r.Iterations, s.Bound[w])
 					limit := 1e-9
 					if kind == "stack4" { // float64 resolves a velocity of hyperstatic stacks to the root of 1e-16
 						limit = 1e-6
@@ -109,7 +109,7 @@ func TestNCPSolversAgree(t *testing.T) {
 					r := solver.Solve(d, ref.ContactOptions{Tolerance: 1e-13})
 					e := difference(d.Velocities(r.Impulse), s.Velocity[6*w*p.Bodies:])
 					t.Logf("world %d %s: difference %.1e, residual %.1e, %d iterations", w, solver.Name, e,
-						r.Residual.Absolute(), r.Iterations)
+						r.Residual.Relative(), r.Iterations)
 					if !r.Decided {
 						t.Errorf("world %d: %s is undecided", w, solver.Name)
 					}
@@ -119,6 +119,50 @@ func TestNCPSolversAgree(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestResidualOfRef: package ref has the residual and the speed scale of a solution, at solutions and at impulses that
+// are none, under both models and several tolerances.
+func TestResidualOfRef(t *testing.T) {
+	law := map[contact.Model]ref.ContactModel{contact.NCP: ref.ContactNCP, contact.CCP: ref.ContactCCP}
+	for _, kind := range scenes.Kinds() {
+		worlds := worldsOf(t, kind, 3, 9)
+		p := scenes.Pack(worlds)
+		for model, of := range law {
+			for _, o := range []contact.Options{{}, {Tolerance: 1e-12}, {Sweeps: 1, Steps: -1},
+				{Sweeps: -1, Steps: -1}} {
+				o.Model = model
+				var s contact.Solution
+				if err := contact.Solve(t.Context(), p, o, &s); err != nil {
+					t.Fatal(err)
+				}
+				for w := range worlds {
+					tolerance := o.Tolerance
+					if tolerance == 0 {
+						tolerance = 1e-6
+					}
+					e := dense(t, worlds[w]).Residual(of, s.Impulse[3*w*p.Contacts:][:3*p.Count[w]], tolerance)
+					speed := 0.0
+					for _, v := range p.Velocity[6*w*p.Bodies:][:6*p.Bodies] {
+						speed = max(speed, math.Abs(v))
+					}
+					if !(math.Abs(e.Relative()-s.Relative(w))*s.Scale[w] <= 1e-12*speed+1e-9*s.Residual[w]) {
+						t.Errorf("%s %v, world %d, tolerance %g: residual %g m/s, ref has %g", kind, model, w, tolerance,
+							s.Residual[w], e.Natural)
+					}
+					// Which contact has the largest ratio is rounding where all residuals are.
+					if s.Residual[w] > 1e-9*speed && !(math.Abs(e.Scale-s.Scale[w]) <= 1e-9*s.Scale[w]) {
+						t.Errorf("%s %v, world %d, tolerance %g: scale %g m/s, ref has %g", kind, model, w, tolerance,
+							s.Scale[w], e.Scale)
+					}
+					if solved := s.Status[w] == contact.Solved; solved != (s.Relative(w) <= tolerance) {
+						t.Errorf("%s %v, world %d, tolerance %g: %v at %g", kind, model, w, tolerance, s.Status[w],
+							s.Relative(w))
+					}
+				}
+			}
+		}
 	}
 }
 

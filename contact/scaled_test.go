@@ -69,7 +69,7 @@ func TestSolveScales(t *testing.T) {
 				q.ArmA, q.ArmB = scaledBy(p.ArmA, length), scaledBy(p.ArmB, length)
 				q.Target, q.Warm = scaledBy(p.Target, speed), scaledBy(p.Warm, mass+speed)
 				q.Compliance = scaledBy(p.Compliance, -mass)
-				o := contact.Options{Model: model, SIMD: variant}
+				o := contact.Options{Model: model, SIMD: variant, Bound: model == contact.CCP}
 				var a, b contact.Solution
 				if err := contact.Solve(t.Context(), p, o, &a); err != nil {
 					t.Fatal(err)
@@ -81,6 +81,7 @@ func TestSolveScales(t *testing.T) {
 					!slices.Equal(b.Velocity, scaledTwists(a.Velocity, speed, -time)) ||
 					!slices.Equal(b.Residual, scaledBy(a.Residual, speed)) ||
 					!slices.Equal(b.Scale, scaledBy(a.Scale, speed)) || !slices.Equal(a.Status, b.Status) ||
+					model == contact.CCP && !slices.Equal(b.Bound, scaledBy(a.Bound, speed)) ||
 					!slices.Equal(b.Complementarity, scaledBy(a.Complementarity, mass+2*speed)) {
 					t.Errorf("%s %v %q: other bits, scaled by 2^%d, 2^%d, 2^%d", kind, model, variant, mass, length,
 						time)

@@ -7,9 +7,11 @@ import (
 )
 
 const (
-	admmProximal = 1e-9 // η, which keeps singular matrices invertible
-	admmPeriod   = 10   // iterations between two changes of ρ
-	admmBalance  = 10   // ratio of the residuals beyond which ρ changes by 2
+	// admmProximal is η relative to λ_max(G). It keeps singular matrices invertible, and is small beside the first ρ,
+	// which is at least 3e-4·λ_max.
+	admmProximal = 1e-9
+	admmPeriod   = 10 // iterations between two changes of ρ
+	admmBalance  = 10 // ratio of ρ times the primal residual to the dual one, both in m/s, beyond which ρ changes by 2
 )
 
 // CCPADMM solves the CCP by the alternating direction method of multipliers [AGIMUS2023, Contacts, Alg. 3], with
@@ -32,13 +34,13 @@ func (p *Contacts) admm(model ContactModel, o ContactOptions) ContactResult {
 	}
 	values := eigenvalues(symmetric)
 	top := values[n-1]
-	rho := math.Sqrt(top * max(values[0], 1e-7*top))
+	rho, eta := math.Sqrt(top*max(values[0], 1e-7*top)), admmProximal*top
 	var factor mat.Cholesky
 	factorize := func() bool {
 		shifted := mat.NewSymDense(n, nil)
 		shifted.CopySym(symmetric)
 		for i := range n {
-			shifted.SetSym(i, i, shifted.At(i, i)+rho+admmProximal)
+			shifted.SetSym(i, i, shifted.At(i, i)+rho+eta)
 		}
 		return factor.Factorize(shifted)
 	}
@@ -47,7 +49,7 @@ func (p *Contacts) admm(model ContactModel, o ContactOptions) ContactResult {
 	k := 0
 	for ; ok && k < r.o.Limit && !r.done(z); k++ {
 		for i := range n {
-			right.SetVec(i, -(p.offset[i] + gamma[i] - rho*z[i] - admmProximal*x[i]))
+			right.SetVec(i, -(p.offset[i] + gamma[i] - rho*z[i] - eta*x[i]))
 		}
 		if model == ContactNCP {
 			for c, mu := range p.mu {

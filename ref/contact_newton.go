@@ -51,9 +51,9 @@ func (p *Contacts) newton(model ContactModel, o ContactOptions) ContactResult {
 	rho := newtonCCP
 	if model == ContactNCP {
 		rho = newtonNCP
-		sweeps := ContactOptions{Tolerance: r.o.Tolerance, Limit: newtonPasses, Warm: r.outer}
+		sweeps := ContactOptions{Tolerance: r.o.Tolerance, Stop: r.o.Stop, Limit: newtonPasses, Warm: r.o.Warm}
 		first := p.pgs(model, safeStep, sweeps)
-		r.outer = append([]float64(nil), first.Impulse...)
+		r.outer = scaledSlice(1/p.units.impulse(), first.Impulse)
 		for i, x := range p.internalPart(r.outer) { // which sweeps leave, and Newton's method would keep
 			r.outer[i] -= x
 		}
@@ -95,7 +95,7 @@ func (p *Contacts) newton(model ContactModel, o ContactOptions) ContactResult {
 	return r.result(steps)
 }
 
-// leastProximal keeps the matrix of Newton's method solvable in float64.
+// leastProximal keeps the matrix of Newton's method solvable in float64. It has no unit, as ρ has none.
 func (p *Contacts) leastProximal() float64 {
 	lo, hi := math.Inf(1), 0.0
 	for i, b := range p.bodies {
@@ -111,6 +111,8 @@ func (r *contactNewton) inner(v *mat.VecDense) (at *contactEvaluation, steps int
 	p := r.p
 	at = r.at(v)
 	for ; steps < r.o.Limit; steps++ {
+		// Both limits are roots of energies, as the norm is: 1e-15 of that of the free motion is what rounding of
+		// v − v_f leaves of the gradient.
 		if at.norm <= max(0.05*r.moved(at.lambda), 1e-15*math.Sqrt(mat.Inner(p.free, p.m, p.free)+at.cost)) {
 			return at, steps, true
 		}
@@ -169,7 +171,7 @@ func (r *contactNewton) at(v *mat.VecDense) *contactEvaluation {
 	d.SubVec(v, p.free)
 	e.gradient.MulVec(p.m, &d)
 	e.cost = mat.Dot(&d, e.gradient) / 2
-	c := p.relative(v)
+	c := p.relativeVelocity(v)
 	for k, mu := range p.mu {
 		rT, rN := r.prox[k]+p.r[3*k], r.prox[k]+p.r[3*k+2]
 		s := [3]float64{c[3*k], c[3*k+1], c[3*k+2] + r.shift[k]}

@@ -25,31 +25,43 @@ type ContactPoint struct {
 	Frame      [3]r3.Vec
 	Friction   float64
 	Target     float64    // c*_N, m/s
-	Compliance [2]float64 // diagonal of R: tangential, normal, s/kg
+	Compliance [2]float64 // diagonal of R: tangential, normal, 1/kg
 }
 
 // Contacts is a contact problem in dense form: c = Gλ + g with G = JM⁻¹Jᵀ + R and g = Jv_f − c*. Components of
-// λ, c and g are ordered t1, t2, n by contact. A Contacts may be shared; solvers do not change it.
+// λ, c and g are ordered t1, t2, n by contact. A Contacts may be shared; solvers do not change it. All of its numbers
+// are in its units; exported functions have SI units.
 type Contacts struct {
-	bodies  []ContactBody
-	columns []int // of J, by body; -1 for a body that does not move
-	m       *mat.SymDense
-	mass    mat.Cholesky  // of m
-	j       *mat.Dense    // [3n, columns]
-	g       *mat.Dense    // G [3n, 3n]
-	offset  []float64     // g [3n]
-	bias    []float64     // Jv_f − c* of bodies that do not move alone, so that c = Jv + bias + Rλ
-	free    *mat.VecDense // v_f of the bodies that move
-	mu      []float64
-	r       []float64 // [3n]
+	units    contactUnits
+	bodies   []ContactBody
+	columns  []int // of J, by body; -1 for a body that does not move
+	islandOf []int // by body: the first body of its island; -1 for a body that does not move
+	m        *mat.SymDense
+	mass     mat.Cholesky  // of m
+	j        *mat.Dense    // [3n, columns]
+	g        *mat.Dense    // G [3n, 3n]
+	offset   []float64     // g [3n]
+	bias     []float64     // Jv_f − c* of bodies that do not move alone, so that c = Jv + bias + Rλ
+	free     *mat.VecDense // v_f of the bodies that move
+	mu       []float64
+	r        []float64 // [3n]
+	rigid    []float64 // [n]: the trace of the block of JM⁻¹Jᵀ
+	island   []int     // [n]: the first body of its island
+	speed    []float64 // [n]: |c*_N| + Σ(‖v_f‖ + ‖ω_f‖‖r‖) of both bodies
 }
 
-// NewContacts forms the matrices of a problem. It returns an error if a mass matrix is not positive definite or a
-// body is absent.
+// NewContacts forms the matrices of a problem. It returns an error if a mass matrix is not positive definite, a body
+// is absent, or neither body of a contact moves.
 func NewContacts(bodies []ContactBody, points []ContactPoint) (*Contacts, error) {
-	p := &Contacts{bodies: bodies, columns: make([]int, len(bodies))}
+	return contactsIn(contactUnitsOf(bodies, points), bodies, points)
+}
+
+// contactsIn is [NewContacts] with units.
+func contactsIn(u contactUnits, bodies []ContactBody, points []ContactPoint) (*Contacts, error) {
+	p := &Contacts{units: u, columns: make([]int, len(bodies))}
 	size := 0
 	for i, b := range bodies {
+		p.bodies = append(p.bodies, u.body(b))
 		p.columns[i] = -1
 		if !math.IsInf(b.Mass, 1) {
 			p.columns[i] = size
@@ -61,7 +73,7 @@ func NewContacts(bodies []ContactBody, points []ContactPoint) (*Contacts, error)
 	}
 	p.m = mat.NewSymDense(size, nil)
 	p.free = mat.NewVecDense(size, nil)
-	for i, b := range bodies {
+	for i, b := range p.bodies {
 		if at := p.columns[i]; at >= 0 {
 			p.setBody(at, b)
 		}
@@ -69,7 +81,15 @@ func NewContacts(bodies []ContactBody, points []ContactPoint) (*Contacts, error)
 	if !p.mass.Factorize(p.m) {
 		return nil, errors.New("ref: the mass of a body is not positive, or its inertia not positive definite")
 	}
-	return p, p.setPoints(points, size)
+	var scaled []ContactPoint
+	for _, c := range points {
+		scaled = append(scaled, u.point(c))
+	}
+	if err := p.setPoints(scaled, size); err != nil {
+		return nil, err
+	}
+	p.setIslands(scaled)
+	return p, nil
 }
 
 func (p *Contacts) setBody(at int, b ContactBody) {
@@ -94,6 +114,7 @@ func (p *Contacts) setPoints(points []ContactPoint, size int) error {
 		p.mu[k] = c.Friction
 		p.r[3*k], p.r[3*k+1], p.r[3*k+2] = c.Compliance[0], c.Compliance[0], c.Compliance[1]
 		p.bias[3*k+2] = -c.Target
+		moves := false
 		for _, side := range [...]struct {
 			body int
 			arm  r3.Vec
@@ -105,6 +126,7 @@ func (p *Contacts) setPoints(points []ContactPoint, size int) error {
 			if side.body < 0 {
 				continue
 			}
+			moves = moves || p.columns[side.body] >= 0
 			for i, d := range c.Frame { // d·(v + ω×r) = d·v + (r×d)·ω
 				q := r3.Cross(side.arm, d)
 				for l, x := range [6]float64{d.X, d.Y, d.Z, q.X, q.Y, q.Z} {
@@ -116,6 +138,9 @@ func (p *Contacts) setPoints(points []ContactPoint, size int) error {
 				}
 			}
 		}
+		if !moves {
+			return fmt.Errorf("ref: contact %d: neither body %d nor body %d moves", k, c.A, c.B)
+		}
 	}
 	var y mat.Dense
 	if err := p.mass.SolveTo(&y, p.j.T()); err != nil {
@@ -123,7 +148,9 @@ func (p *Contacts) setPoints(points []ContactPoint, size int) error {
 	}
 	p.g = mat.NewDense(n, n, nil)
 	p.g.Mul(p.j, &y)
+	p.rigid = make([]float64, len(points))
 	for i := range n {
+		p.rigid[i/3] += p.g.At(i, i)
 		for l := range i {
 			x := (p.g.At(i, l) + p.g.At(l, i)) / 2
 			p.g.Set(i, l, x)
@@ -131,12 +158,12 @@ func (p *Contacts) setPoints(points []ContactPoint, size int) error {
 		}
 		p.g.Set(i, i, p.g.At(i, i)+p.r[i])
 	}
-	p.offset = p.relative(p.free)
+	p.offset = p.relativeVelocity(p.free)
 	return nil
 }
 
-// relative is Jv − c* for velocities of the bodies that move.
-func (p *Contacts) relative(v *mat.VecDense) []float64 {
+// relativeVelocity is Jv − c* for velocities of the bodies that move.
+func (p *Contacts) relativeVelocity(v *mat.VecDense) []float64 {
 	c := make([]float64, len(p.bias))
 	for i := range c {
 		c[i] = p.bias[i] + dotSlices(p.j.RawRowView(i), v.RawVector().Data)
@@ -184,12 +211,16 @@ func (p *Contacts) moved(lambda []float64) *mat.VecDense {
 
 // Velocities returns v_f + M⁻¹Jᵀλ of every body.
 func (p *Contacts) Velocities(lambda []float64) [][6]float64 {
-	v := p.moved(lambda)
+	v := p.moved(scaledSlice(1/p.units.impulse(), lambda))
 	out := make([][6]float64, len(p.bodies))
 	for i, b := range p.bodies {
 		out[i] = b.Velocity
 		if at := p.columns[i]; at >= 0 {
 			copy(out[i][:], v.RawVector().Data[at:at+6])
+		}
+		for l := range 3 {
+			out[i][l] *= p.units.speed
+			out[i][3+l] *= p.units.spin()
 		}
 	}
 	return out

@@ -8,32 +8,41 @@ import (
 
 // ContactResidual says by how much impulses miss their model. All is recomputed from the impulses, never taken
 // from a solver. Residuals of the NCP bound no error of the velocity: the NCP may have several solutions. For the
-// CCP, [Contacts.ErrorBound] does.
+// CCP, [Contacts.ErrorBounds] does.
+//
+// Natural and Scale are those of the contact at which their ratio is largest, both in m/s, as package contact has them:
+// the residual of the natural map h·‖λ − Π_K(λ − (c + Γ)/h)‖, h = tr(G_ii), and the largest one of the contacts of its
+// island without impulses, or what float64 resolves of the speeds under the tolerance if that is more. For the LCP and
+// RaiSim's model projections of their own stand in place of Π_K. The others have units, and only [StopAbsolute] reads
+// them.
 type ContactResidual struct {
+	Natural, Scale float64
+
 	Primal          float64 // ε_p: largest distance of an impulse from its cone (LCP: its pyramid), N·s
 	Dual            float64 // ε_d: largest distance of c + Γ from K*; LCP and RaiSim: of c_N from c_N ≥ 0, m/s
-	Complementarity float64 // ε_c: largest |⟨λ, c + Γ⟩|; LCP and RaiSim: see basicResidual, J
+	Complementarity float64 // ε_c: largest |⟨λ, c + Γ⟩|; LCP and RaiSim: see paperResidual, J
 	Signorini       float64 // largest |λ_N·c_N|, J
 	Coulomb         float64 // largest ‖λ_T‖ − μλ_N, at least 0, N·s
 	Dissipation     float64 // largest ‖ ‖c_T‖λ_T + μλ_N·c_T ‖: zero if friction dissipates the most, J
 	Internal        float64 // norm of the part of λ that moves no body: λ less its projection on the range of J, N·s
 }
 
-// Absolute is ε_abs.
+// Relative is the largest residual of a contact relative to its speed scale, which a tolerance limits.
+func (r *ContactResidual) Relative() float64 { return ratioOf(r.Natural, r.Scale) }
+
+// Absolute is ε_abs of [AGIMUS2023, Contacts]: the largest of three numbers of different units.
 func (r *ContactResidual) Absolute() float64 { return max(r.Primal, r.Dual, r.Complementarity) }
 
-func (r *ContactResidual) scaled(largest float64) float64 {
-	f := max(1, largest)
-	e := max(r.Dual, r.Primal/f, r.Complementarity/f)
-	if math.IsNaN(e) {
-		return math.Inf(1)
-	}
-	return e
+// Residual measures impulses against a model. The tolerance, 1e-9 if it is 0, is that of the least speed scale.
+func (p *Contacts) Residual(model ContactModel, lambda []float64, tolerance float64) ContactResidual {
+	scales, _ := p.speedScales(model, ContactOptions{Tolerance: tolerance}.withDefaults().Tolerance)
+	return p.units.residual(p.residual(model, scaledSlice(1/p.units.impulse(), lambda), scales))
 }
 
-// Residual measures impulses against a model.
-func (p *Contacts) Residual(model ContactModel, lambda []float64) ContactResidual {
-	e := p.basicResidual(model, lambda)
+// residual is [Contacts.Residual] in the units of p.
+func (p *Contacts) residual(model ContactModel, lambda, scales []float64) ContactResidual {
+	e := p.paperResidual(model, lambda)
+	e.Natural, e.Scale, _ = p.relative(model, lambda, scales)
 	c := p.contactVelocity(lambda)
 	for k, mu := range p.mu {
 		l, u := lambda[3*k:3*k+3], c[3*k:3*k+3]
@@ -46,11 +55,11 @@ func (p *Contacts) Residual(model ContactModel, lambda []float64) ContactResidua
 	return e
 }
 
-// basicResidual is ε_p, ε_d and ε_c.
+// paperResidual is ε_p, ε_d and ε_c.
 //
-// LCP: ε_c is the largest of |λ_N·c_N| and, by axis, μλ_N|c_a| + λ_a·c_a. RaiSim: ε_c is the largest of
-// |λ_N·c_N| and h·‖λ − λ'‖·max(1, |λ|), where λ' solves the problem of the contact given the others and h = tr(G_ii).
-func (p *Contacts) basicResidual(model ContactModel, lambda []float64) (e ContactResidual) {
+// LCP: ε_c is the largest of |λ_N·c_N| and, by axis, μλ_N|c_a| + λ_a·c_a. RaiSim: ε_c is the largest |λ_N·c_N|; the
+// rest of its law is in the natural residual alone.
+func (p *Contacts) paperResidual(model ContactModel, lambda []float64) (e ContactResidual) {
 	c := p.contactVelocity(lambda)
 	for k, mu := range p.mu {
 		l, u := [3]float64(lambda[3*k:]), [3]float64(c[3*k:])
@@ -61,11 +70,6 @@ func (p *Contacts) basicResidual(model ContactModel, lambda []float64) (e Contac
 			e.Primal = max(e.Primal, coneDistance(l, mu))
 			e.Dual = max(e.Dual, -u[2])
 			e.Complementarity = max(e.Complementarity, math.Abs(l[2]*u[2]))
-			b := p.block(k)
-			own := raisimContact(&b, p.others(k, lambda), mu)
-			d := norm3([3]float64{l[0] - own[0], l[1] - own[1], l[2] - own[2]})
-			f := max(1, largestOf(lambda))
-			e.Complementarity = max(e.Complementarity, (b[0][0]+b[1][1]+b[2][2])*d*f)
 		default:
 			if model == ContactNCP {
 				u[2] += mu * math.Hypot(u[0], u[1])
@@ -115,7 +119,7 @@ func (p *Contacts) internalPart(lambda []float64) []float64 {
 	if !svd.Factorize(p.j, mat.SVDThin) {
 		return nil
 	}
-	values := svd.Values(nil)
+	values := svd.Values(nil) // lengths are in units near those of the bodies, so that their ratios mean something
 	var u mat.Dense
 	svd.UTo(&u)
 	rest := append([]float64(nil), lambda...)

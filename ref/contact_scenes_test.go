@@ -37,9 +37,10 @@ func corners4(a, b int, h r3.Vec, drop, mu, angle float64) (list []ContactPoint)
 	return list
 }
 
+// contactsOf is a problem whose own numbers are in SI units.
 func contactsOf(t *testing.T, bodies []ContactBody, points []ContactPoint) *Contacts {
 	t.Helper()
-	p, err := NewContacts(bodies, points)
+	p, err := contactsIn(siUnits, bodies, points)
 	if err != nil {
 		t.Fatal(err)
 	}

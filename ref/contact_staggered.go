@@ -7,11 +7,17 @@ import (
 )
 
 const (
-	staggeredDiscs = 2000  // sweeps of the tangential problem
-	normalOuter    = 60    // proximal steps of the normal problem
-	normalSets     = 200   // active sets of one of them
-	normalProximal = 1e-9  // relative to the mean diagonal
-	settled        = 1e-15 // change of impulses, relative, at which an inner problem ends
+	staggeredDiscs = 2000 // sweeps of the tangential problem
+	normalOuter    = 60   // proximal steps of the normal problem
+	normalSets     = 200  // active sets of one of them
+	// normalProximal is relative to the mean diagonal of G_NN, 1/kg. It makes a singular matrix definite; the proximal
+	// steps take it out again, at any mass.
+	normalProximal = 1e-9
+	// settled is the change of impulses, relative to the largest one, at which an inner problem ends. It ends no solve:
+	// the residual does, and of a light body beside a heavy one the next round goes on.
+	settled = 1e-15
+	// activeRounding is the gradient, relative to the largest velocity of the problem, that counts as rounding.
+	activeRounding = 1e-13
 )
 
 // NCPStaggered solves the NCP by staggered projections [AGIMUS2023, Contacts, Alg. 6]: normal impulses by a
@@ -83,7 +89,7 @@ func activeSet(a *mat.SymDense, b, start []float64) []float64 {
 		free[i] = start[i] > 0
 	}
 	x := make([]float64, n)
-	small := 1e-13 * largestOf(b)
+	small := activeRounding * largestOf(b)
 	for round := range normalSets {
 		solveFree(a, b, free, x)
 		var wrong []int

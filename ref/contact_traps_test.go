@@ -25,7 +25,7 @@ func TestPrintedStaggered(t *testing.T) {
 		printed.staggeredNormal(lambda)
 		p.staggeredTangential(lambda)
 	}
-	if e := p.Residual(ContactNCP, lambda); e.Absolute() < 0.05 {
+	if e := p.Residual(ContactNCP, lambda, 0); e.Absolute() < 0.05 {
 		t.Errorf("the printed line solves the NCP to %g", e.Absolute())
 	}
 	r := p.NCPStaggered(ContactOptions{Tolerance: 1e-10})
@@ -229,15 +229,15 @@ func TestCarriedResidual(t *testing.T) {
 		if carried > tol {
 			continue
 		}
-		e := p.Residual(ContactNCP, lambda)
+		e := p.Residual(ContactNCP, lambda, 0)
 		t.Logf("after %d sweeps the carried residual is %.1e, the true one %.1e", sweep, carried, e.Absolute())
 		if !(e.Absolute() > tol) {
 			t.Errorf("the carried residual, %g, is no less than the true one, %g", carried, e.Absolute())
 		}
 		break
 	}
-	r := p.NCPNewton(ContactOptions{Tolerance: tol})
-	if e := p.Residual(ContactNCP, r.Impulse); !r.Decided || e.Absolute() > tol {
+	r := p.NCPNewton(ContactOptions{Tolerance: tol, Stop: StopAbsolute})
+	if e := p.Residual(ContactNCP, r.Impulse, 0); !r.Decided || e.Absolute() > tol {
 		t.Errorf("Newton: decided %v, residual %g", r.Decided, e.Absolute())
 	}
 }

@@ -68,7 +68,7 @@ type contactLine struct {
 	solved, undecided, invalid     int
 	iterations                     float64 // per world
 	seconds                        float64
-	residual, relative             float64 // the largest, NaN of package ref: in m/s, and relative to the speed scale
+	residual, relative             float64 // the largest: in m/s, and relative to the speed scale
 	primal, dual, complementarity  float64 // the largest
 	coulomb, dissipation, internal float64 // the largest; NaN in batches
 	bound                          float64
@@ -199,18 +199,29 @@ func warnInvalid(e *env, p *contact.Problem, s *contact.Solution) {
 // references solves every world by each solver of package ref.
 func (f *contactFlags) references(ctx context.Context, p *contact.Problem) (lines []contactLine, err error) {
 	for _, solver := range ref.ContactSolvers() {
-		l := contactLine{name: solver.Name, bound: math.NaN(), residual: math.NaN(), relative: math.NaN()}
+		l := contactLine{name: solver.Name, bound: math.NaN()}
 		for w := range p.Worlds {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			d, err := verify.DenseContacts(p, w)
-			if err != nil { // said where the batch was solved
+			if p.CheckWorld(w) != nil { // said where the batch was solved
 				l.invalid++
 				continue
 			}
+			if p.Count[w] == 0 {
+				l.solved++
+				continue
+			}
+			d, err := verify.DenseContacts(p, w)
+			if err != nil {
+				return nil, fmt.Errorf("world %d: %w", w, err)
+			}
+			o := ref.ContactOptions{Tolerance: f.tolerance, Limit: f.limit, Relaxation: f.omega}
+			if first := 3 * w * p.Contacts; len(p.Warm) > 0 {
+				o.Warm = p.Warm[first : first+3*int(p.Count[w])]
+			}
 			start := time.Now()
-			r := solver.Solve(d, ref.ContactOptions{Tolerance: f.tolerance, Limit: f.limit, Relaxation: f.omega})
+			r := solver.Solve(d, o)
 			l.seconds += time.Since(start).Seconds()
 			l.iterations += float64(r.Iterations) / float64(p.Worlds)
 			if r.Decided {
@@ -219,6 +230,7 @@ func (f *contactFlags) references(ctx context.Context, p *contact.Problem) (line
 				l.undecided++
 			}
 			e := &r.Residual
+			l.residual, l.relative = max(l.residual, e.Natural), max(l.relative, e.Relative())
 			l.primal, l.dual = max(l.primal, e.Primal), max(l.dual, e.Dual)
 			l.complementarity = max(l.complementarity, e.Complementarity)
 			l.coulomb, l.dissipation = max(l.coulomb, e.Coulomb), max(l.dissipation, e.Dissipation)

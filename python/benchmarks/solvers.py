@@ -336,7 +336,7 @@ def candidates(problems: list[Problem], columns: dict[str, Any]) -> dict[str, tu
             _, answers = found["MuJoCo Newton"][0](True)
             most = equal = max(1e-6, typical(problems, answers, "ccp"))
             while typical(problems, ours(problems, columns, "ccp", equal)(True)[1], "ccp") > most and equal > 1e-6:
-                equal /= 2  # a tolerance is relative to impulses above 1 N·s
+                equal /= 2  # a tolerance is relative to a speed scale, this residual a number in N·s, m/s or J
         else:
             for name in ("ADMM", "PGS"):
                 found[f"Pinocchio {name}"] = one_by_one(problems, pinocchio_peer(name, 1e-6)), OURS_NCP
@@ -420,8 +420,10 @@ Every solver has the same contacts, free velocities and targets. Times are CPU t
 call for 1,024 worlds with one worker, its copies of columns and residuals included; of MuJoCo `mj_fwdConstraint` alone,
 after `mj_makeConstraint` and `mj_projectConstraint`; of Pinocchio `solve` with a dense Delassus matrix that is given.
 Warm solves start from the impulses of the step before, and residuals are of their answers: the median of max(ε_p, ε_d,
-ε_c), computed from impulses by this script, without compliance. MuJoCo is compared with Clearance at the ccp residual
-of MuJoCo's Newton solver or less (to 1e-6), Pinocchio with the ncp to 1e-6.
+ε_c), computed from impulses by this script, without compliance. These are numbers in N·s, m/s and J, by which all
+solvers can be compared. What ends a solve of Clearance is its tolerance, 1e-6: the natural residual of every contact in
+m/s, relative to the speed scale of its island ([contacts](../contacts.md)). MuJoCo is compared with Clearance at the
+ccp residual of MuJoCo's Newton solver or less (to 1e-6), Pinocchio with the ncp to 1e-6.
 
 What differs:
 

@@ -168,12 +168,12 @@ def solve(
     yz), velocity [W,B,6] without contact impulses (linear, angular), count int [W] of the contacts of each world.
     Contact i lies between body_a and body_b int [W,C] (-1: the world) at the arms arm_a, arm_b [W,C,3] from their
     centers of mass, with frame [W,C,3,3], whose rows are t1, t2 and the normal n from a to b, and friction [W,C].
-    target [W,C] is the normal velocity asked for, compliance [W,C,2] of tangential axes and normal in s/kg, warm
-    [W,C,3] impulses to start from.
+    target [W,C] is the normal velocity asked for, compliance [W,C,2] of tangential axes and normal in 1/kg, warm
+    [W,C,3] impulses to start from, in N·s in the frames of the contacts. SI units.
 
     ``model`` is Coulomb's law with Signorini's condition ("ncp") or its convex relaxation ("ccp"). ``tolerance`` limits
-    the residual relative to the speed scale of the world, and has no unit. ``bound`` asks for the error bound of the
-    ccp. A world keeps its bits whatever worlds are beside it.
+    the residual of each contact relative to the speed scale of its island, and has no unit (see :class:`Solution`).
+    ``bound`` asks for the error bound of the ccp. A world keeps its bits whatever worlds are beside it.
     """
     code = MODELS.index(one_of("model", model, MODELS))
     m = host("mass", mass, True)
