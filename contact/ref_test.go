@@ -147,18 +147,16 @@ func TestResidualOfRef(t *testing.T) {
 					for _, v := range p.Velocity[6*w*p.Bodies:][:6*p.Bodies] {
 						speed = max(speed, math.Abs(v))
 					}
+					name := fmt.Sprintf("%s %v, world %d, tolerance %g", kind, model, w, tolerance)
 					if !(math.Abs(e.Relative()-s.Relative(w))*s.Scale[w] <= 1e-12*speed+1e-9*s.Residual[w]) {
-						t.Errorf("%s %v, world %d, tolerance %g: residual %g m/s, ref has %g", kind, model, w, tolerance,
-							s.Residual[w], e.Natural)
+						t.Errorf("%s: residual %g m/s, ref has %g", name, s.Residual[w], e.Natural)
 					}
 					// Which contact has the largest ratio is rounding where all residuals are.
 					if s.Residual[w] > 1e-9*speed && !(math.Abs(e.Scale-s.Scale[w]) <= 1e-9*s.Scale[w]) {
-						t.Errorf("%s %v, world %d, tolerance %g: scale %g m/s, ref has %g", kind, model, w, tolerance,
-							s.Scale[w], e.Scale)
+						t.Errorf("%s: scale %g m/s, ref has %g", name, s.Scale[w], e.Scale)
 					}
 					if solved := s.Status[w] == contact.Solved; solved != (s.Relative(w) <= tolerance) {
-						t.Errorf("%s %v, world %d, tolerance %g: %v at %g", kind, model, w, tolerance, s.Status[w],
-							s.Relative(w))
+						t.Errorf("%s: %v at %g", name, s.Status[w], s.Relative(w))
 					}
 				}
 			}

@@ -226,8 +226,8 @@ func TestContactNatural(t *testing.T) {
 				speed := 1e-3 / u * (b[0][0] + b[1][1] + b[2][2]) * p.units.speed
 				e := p.Residual(s.Model, changed, 0)
 				if !(e.Natural > 1e-3*speed && e.Natural < 100*speed) {
-					t.Errorf("%s, %s: impulse %d changed by 1e-3 N·s, %g m/s: the residual is %g m/s", c.name, s.Name, i,
-						speed, e.Natural)
+					t.Errorf("%s, %s: impulse %d changed by 1e-3 N·s, %g m/s: the residual is %g m/s", c.name, s.Name,
+						i, speed, e.Natural)
 				}
 			}
 		}
