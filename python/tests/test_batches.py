@@ -214,6 +214,8 @@ def test_poses_remember_their_order(engine: cl.Engine, scene: urdf.UrdfScene, tm
         poses.reshape(2, 2, 3, 7),
         poses[None],
         poses[[0, 1, 2, 3]],
+        poses[:, :, ...],
+        poses[...],
     ):
         assert roll(known).distance.tobytes() == want
     assert roll(pickle.loads(pickle.dumps(poses))).distance.tobytes() == want
@@ -242,6 +244,7 @@ def test_an_order_is_not_guessed(engine: cl.Engine, scene: urdf.UrdfScene) -> No
             poses[..., ::-1],
             poses.reshape(-1).reshape(4, 3, 7),
         ),
+        *(moved[:], poses[:, :, [0, 1, 2, 4, 5, 6, 3], ...], poses[..., :, ::-1], poses[:, :, ::-1, ...]),
     )
     for unknown in others:
         with pytest.raises(cl.OptionError, match='quat: None, want "wxyz" or "xyzw"'):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -280,6 +281,14 @@ def test_contact_points_of_a_scene(engine: cl.Engine) -> None:
     np.testing.assert_array_equal(moved.position, r.position)
     with pytest.raises(cl.ArrayError, match="poses"):
         engine.scene_contacts(scene, poses[0], quat="wxyz", max_gap=1e-3)
+    # Poses that are none make their own pairs invalid, without a word of NumPy; quaternions may have any length.
+    poses[0, 1, 3:], poses[0, 2, 3:], poses[1, 0, 3:] = 0, np.inf, poses[1, 0, 3:] * 1e200
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bad = engine.scene_contacts(scene, poses, quat="wxyz", max_gap=1e-3)
+    assert bad.status.reshape(2, -1)[0].tolist() == [3] * 5 and not bad.failed.reshape(2, -1)[1].any()
+    assert bad.world is not None
+    np.testing.assert_allclose(bad.position[bad.world == 1], r.position[r.world == 1], atol=1e-12)
 
 
 MODEL = """<mujoco><option timestep="0.004" gravity="0 0 -9.81"/><worldbody>

@@ -49,10 +49,13 @@ class PoseArray(np.ndarray[Any, np.dtype[Any]]):
 
 def _leading(key: Any, axes: int) -> bool:
     """Whether an index of an array of so many axes leaves the last one alone."""
+    indices = key if isinstance(key, tuple) else (key,)
+    if indices and indices[-1] is Ellipsis:
+        indices = indices[:-1]
     used = 0
-    for k in key if isinstance(key, tuple) else (key,):
-        if k is Ellipsis:
-            return key is k or key[-1] is k
+    for k in indices:
+        if k is Ellipsis:  # what follows is about the last axes
+            return False
         k = np.asarray(k) if isinstance(k, list) else k
         used += 0 if k is None else k.ndim if isinstance(k, np.ndarray) and k.dtype == bool else 1
     return used < axes

@@ -11,7 +11,7 @@ from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, take, take_rows
 from ._errors import ClosedError, OptionError
-from ._kinematics import product, rotated
+from ._kinematics import normalized, product, rotated
 from ._named import named
 from ._options import real
 from ._order import order_of, to_wxyz
@@ -146,7 +146,7 @@ def scene_contacts(engine: Engine, scene: Scene, poses: Any, quat: str | None, m
     array, _ = take_rows("poses", poses, (len(scene.bodies), 7))
     worlds = len(array)
     array = to_wxyz(array, quat)
-    rotation = array[..., 3:] / np.linalg.norm(array[..., 3:], axis=-1, keepdims=True)
+    rotation = normalized(array)[..., 3:]
     placed = [
         [
             (
