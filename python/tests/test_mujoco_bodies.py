@@ -107,6 +107,24 @@ def test_what_simulations_lack_is_refused_by_name(key: str) -> None:
     assert bodies.omitted == [key] and len(bodies.bodies) == 3
 
 
+def test_names_to_leave_out() -> None:
+    """Of geoms, also where a body has the name; of bodies without geoms that collide. Others are refused."""
+    hfield = '<asset><hfield name="h" nrow="2" ncol="2" size="1 1 1 1" elevation="0 1 1 0"/></asset>'
+    terrain = '<worldbody><body name="terrain" mocap="true"><geom name="terrain" type="hfield" hfield="h"/></body>'
+    model = model_of(hfield + terrain + '<body name="empty"><freejoint/><inertial pos="0 0 0" mass="1" '
+                     'diaginertia="1 1 1"/></body></worldbody>')  # fmt: skip
+    with pytest.raises(cl.ShapeError, match=r"omit=\('terrain',\) leaves it out"):
+        contact.from_mujoco(model)
+    with pytest.raises(cl.OptionError, match="body 'empty', which no geom lets collide"):
+        contact.from_mujoco(model, omit=("terrain",))
+    bodies = contact.from_mujoco(model, omit=("terrain", "empty"))
+    assert [b.name for b in bodies.bodies] == ["world", "crate", "ball"] and bodies.omitted == ["terrain", "empty"]
+    with pytest.raises(cl.OptionError, match="omit: body 'crate' has geoms that collide"):
+        contact.from_mujoco(model_of(), omit=("crate",))
+    left = contact.from_mujoco(model_of(), omit=("box", "crate"))
+    assert [b.name for b in left.bodies] == ["world", "ball"]
+
+
 def test_several_at_once() -> None:
     """One message names all that is to be left out, as it is to be written."""
     model = model_of()
@@ -119,7 +137,7 @@ def test_several_at_once() -> None:
     omit = tuple(re.findall(r"'(\w+)'", asked[1]))
     assert set(omit) == {"damping", "margin", "fluid"}
     assert contact.from_mujoco(model, omit=omit).omitted == list(omit)
-    with pytest.raises(cl.OptionError, match="'dampling' is neither"):
+    with pytest.raises(cl.OptionError, match="omit: 'dampling' is no geom, flex or body .*, nor a key: .*damping"):
         contact.from_mujoco(model, omit=("dampling", *omit))
 
 
@@ -268,6 +286,7 @@ def test_frictions_are_those_of_mujoco() -> None:
     assert got == want and len(set(want.values())) > 6 and 0 in want.values() and 0.17 in want.values()
     r = contact.Simulation.of(free)
     assert r.bodies == 7
+    assert "friction_pairs" in r._arrays and "friction_pairs" not in contact.Simulation.of(free, friction=0.3)._arrays
     plain = contact.from_mujoco(model, friction=0.3).options
     assert plain["friction"] == 0.3 and "surfaces" not in plain
 

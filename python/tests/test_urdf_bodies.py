@@ -229,6 +229,22 @@ def test_frictions_are_those_of_the_simulators(first: str, second: str, friction
 def test_friction_replaces_those_of_files() -> None:
     bodies = contact.from_urdf(gazebo("<mu1>0.3</mu1><mu2>0.3</mu2>"), friction=0.7)
     assert bodies.options == {"friction": 0.7} and all(p.friction is None for p in bodies.bodies[0].parts)
+    for states in (gazebo("<mu1>0.3</mu1><mu2>0.3</mu2>"), drake('<drake:mu_dynamic value="0.3"/>')):
+        assert abs(slide([states, below(PLAIN)], friction=0.7) - 0.7) < 1e-4  # of Simulation.of, too
+
+
+def test_rule_of_restitution_beside_another_friction() -> None:
+    """Restitutions of Bullet are multiplied, whatever replaces its frictions: by a body that states none with 0."""
+    bouncy = bullet('<lateral_friction value="0.4"/><restitution value="0.8"/>')
+    plain, by_loader = (contact.from_urdf([bouncy, below(PLAIN)], friction=f) for f in (None, 0.3))
+    for sim in (
+        contact.Simulation.of(by_loader, ground=False, dt=1e-3, gravity=(0, 0, 0)),
+        contact.Simulation.of(plain, ground=False, dt=1e-3, gravity=(0, 0, 0), friction=0.3),
+    ):
+        position = np.array([[[0, 0, 0.5005], [0, 0, 0]]])
+        r = sim.run(position, plain.rotation[None], [[[0, 0, -1.0], [0, 0, 0]]], quat="wxyz", steps=3)
+        r.raise_if_failed()
+        assert abs(r.velocity[-1, 0, 0, 2]) < 1e-3
 
 
 def test_restitution_of_bullet() -> None:
@@ -255,7 +271,7 @@ def test_frictions_that_differ() -> None:
     ):
         contact.from_urdf(mixed)
     assert contact.from_urdf(mixed, omit=("link/contact",)).options["friction_rule"] == "minimum"
-    assert contact.from_urdf(mixed, friction=0.2).options == {"friction": 0.2}
+    assert contact.from_urdf(mixed, friction=0.2).options == {"friction": 0.2, "restitution_rule": "product"}
     one = mixed[0].replace("</gazebo>", '</gazebo><gazebo reference="base"><mu1>2</mu1></gazebo>')
     with pytest.raises(cl.FileError, match="states the friction of 'base' again"):
         contact.from_urdf(one)

@@ -37,6 +37,13 @@ class FreeBodies:
     omitted: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def with_friction(self, friction: Any) -> FreeBodies:
+        """The bodies with a friction, or one for each, in place of those that the model states, of parts and pairs too,
+        and of its rule."""
+        kept = {k: v for k, v in self.options.items() if k not in ("friction_rule", "surfaces")}
+        bodies = [without_friction(b) for b in self.bodies]
+        return replace(self, bodies=bodies, options={**kept, "friction": friction})
+
     def __repr__(self) -> str:
         return f"FreeBodies: {', '.join(b.name or '-' for b in self.bodies)}"
 
@@ -102,6 +109,11 @@ def free_bodies(
         list(omitted),
         list(notes),
     )
+
+
+def without_friction(body: Body) -> Body:
+    """A body whose parts state no friction."""
+    return replace(body, parts=tuple(replace(p, friction=None) for p in body.parts))
 
 
 def pair_surfaces(

@@ -46,12 +46,21 @@ def from_mujoco(
             )
     roots = _roots(model)
     keys = {*FEATURES, *unknown_fields(model), *unknown_flags(model)}
-    others = {name_of(model, "body", b) for b in set(roots)} - keys
-    shapes = [name for name in omit if name not in keys and name not in others]
-    scene = from_model(model, concave=concave, omit=shapes)
+    shapes = {name_of(model, what, i) for what, n in (("geom", model.ngeom), ("flex", model.nflex)) for i in range(n)}
+    others = {name_of(model, "body", b) for b in set(roots)} - shapes  # a geom may have the name of its body
+    for name in omit:
+        if name not in keys and name not in shapes and name not in others:
+            raise OptionError(
+                f"omit: {name!r} is no geom, flex or body of the model, nor a key: {', '.join(sorted(keys))}"
+            )
+    scene = from_model(model, concave=concave, omit=[name for name in omit if name in shapes - keys])
     geoms = [g for ids in scene.geom_ids for g in ids]
     lacking = refused(model, geoms, omit)
-    for root in sorted(set(roots) - {roots[b] for b in scene.body_ids} - {0}):
+    empty = set(roots) - {roots[b] for b in scene.body_ids}
+    for name in omit:
+        if name in others - keys - {name_of(model, "body", root) for root in empty}:
+            raise OptionError(f"omit: body {name!r} has geoms that collide: name these to leave it out")
+    for root in sorted(empty - {0}):
         name = name_of(model, "body", root)
         if name not in omit and int(model.body_mocapid[root]) < 0:
             lacking[name] = f"body {name!r}, which no geom lets collide"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -14,14 +13,14 @@ from ._bodies import Body
 from ._decompose import concavity
 from ._errors import FileError, OptionError
 from ._fields import shortened
-from ._free_bodies import FreeBodies, Rigid, free_bodies, pair_surfaces, rotated_inertia
+from ._free_bodies import FreeBodies, Rigid, free_bodies, pair_surfaces, rotated_inertia, without_friction
 from ._kinematics import product, rotated
 from ._library import Library
 from ._masses import mass_properties
 from ._mesh_files import MeshFiles
 from ._meshes import UP_AXES, UpAxis
 from ._options import flag, one_of
-from ._urdf_surface import SIMULATORS
+from ._urdf_surface import SIMULATORS, Stated
 from ._urdf_xml import Inertial, Robot, check_omitted, read
 from ._xml import Given, Notes, Readable, Source
 
@@ -50,7 +49,7 @@ def from_urdf(
     ``<static>`` makes so. An inertia that no body has is refused: ``inertia="shapes"`` takes center of
     mass and inertia of all bodies from their shapes, of a uniform density that gives the mass of the file. Friction and
     restitution are those that the files state for Bullet, Gazebo or Drake, with the rule of combination of that
-    simulator; ``friction``, a number or one for each body, goes before the frictions of the files. The poses are the
+    simulator; ``friction``, a number or one for each body, replaces the frictions of the files. The poses are the
     origin. The other options are those of :func:`clearance.urdf.load`.
     """
     if inertia not in ("file", "shapes"):
@@ -72,8 +71,8 @@ def from_urdf(
     if friction is None:
         options = _rubbing(robots, bodies)
     else:
-        options = {"friction": friction}
-        bodies = [replace(b, parts=tuple(replace(p, friction=None) for p in b.parts)) for b in bodies]
+        options = {"friction": friction, **_bouncing(robots)}
+        bodies = [without_friction(b) for b in bodies]
     rest = np.array([0.0, 0, 0, 1, 0, 0, 0])
     return free_bodies(library, bodies, columns, [rest] * len(bodies), options, omit, notes.lines)
 
@@ -160,10 +159,19 @@ def _excess(inertial: Inertial) -> float:
     return float(2 * np.linalg.eigvalsh(inertial.inertia)[-1] - np.trace(inertial.inertia))
 
 
+def _stated(robots: list[Robot]) -> list[Stated]:
+    return [s for robot in robots for link in robot.links for c in link.collisions for s in c.surfaces]
+
+
+def _bouncing(robots: list[Robot]) -> dict[str, Any]:
+    """The options of restitutions that files state: Bullet's, the only simulator whose extension has some."""
+    of_bullet = any(s.restitution is not None for s in _stated(robots))
+    return {"restitution_rule": "product"} if of_bullet else {}
+
+
 def _rubbing(robots: list[Robot], bodies: list[Body]) -> dict[str, Any]:
     """The options of frictions and restitutions that files state, which must all be those of one simulator."""
-    stated = [s for robot in robots for link in robot.links for c in link.collisions for s in c.surfaces]
-    by = {s.simulator: s for s in reversed(stated)}
+    by = {s.simulator: s for s in reversed(_stated(robots))}
     if len(by) > 1:
         places = " and ".join(f"of {name} ({s.where})" for name, s in sorted(by.items()))
         ways = " or ".join(f"omit={SIMULATORS[name].elements!r}" for name in sorted(by))
@@ -176,8 +184,7 @@ def _rubbing(robots: list[Robot], bodies: list[Body]) -> dict[str, Any]:
     name, _ = by.popitem()
     simulator = SIMULATORS[name]
     options: dict[str, Any] = {"friction": simulator.friction, "friction_rule": simulator.friction_rule}
-    if name == "Bullet":
-        options["restitution_rule"] = "product"
+    options |= _bouncing(robots)
     if name == "Drake":
         own = [np.array([simulator.friction if p.friction is None else p.friction for p in b.parts]) for b in bodies]
         listed = pair_surfaces(

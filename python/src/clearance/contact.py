@@ -410,7 +410,10 @@ class Simulation(nat.Owner):
 
     @staticmethod
     def of(bodies: FreeBodies, **options: Any) -> Simulation:
-        """A simulation of the bodies of :func:`from_mujoco` or :func:`from_urdf`; ``options`` go before theirs."""
+        """A simulation of the bodies of :func:`from_mujoco` or :func:`from_urdf`; ``options`` replace theirs, and
+        ``friction`` all that the model states of it, of parts and pairs too."""
+        if "friction" in options:
+            bodies = bodies.with_friction(options["friction"])
         about = {"inertia": bodies.inertia, "center": bodies.center, **bodies.options, **options}
         return Simulation(bodies.library, bodies.bodies, bodies.mass, **about)
 
