@@ -211,6 +211,18 @@ def test_options_of_convert(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert asked == [{}, given | {"packages": {"p": "/q"}, "srdf": "s"}]
 
 
+def test_advice_of_convert_on_concave_meshes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It names the options that the reader of the model has: MuJoCo collides hulls, and no convex parts."""
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    (tmp_path / "bent.obj").write_text(BENT.replace("f 1 5 2", "f 1 5 2\nf 2 4 3\nf 1 3 4"))
+    model = '<mujoco><asset><mesh name="bent" file="bent.obj"/></asset><worldbody><geom type="mesh" mesh="bent"/>'
+    (tmp_path / "model.xml").write_text(model + "</worldbody></mujoco>")
+    for name, parts in (("model.xml", False), ("bent.obj", True)):
+        assert main(["convert", str(tmp_path / name), str(tmp_path / "out.json")]) == 3
+        told = capsys.readouterr().err
+        assert "--concave hull" in told and ("--concave coacd" in told) == parts
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [

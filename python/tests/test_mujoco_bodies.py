@@ -137,7 +137,7 @@ def test_several_at_once() -> None:
     omit = tuple(re.findall(r"'(\w+)'", asked[1]))
     assert set(omit) == {"damping", "margin", "fluid"}
     assert contact.from_mujoco(model, omit=omit).omitted == list(omit)
-    with pytest.raises(cl.OptionError, match="omit: 'dampling' is no geom, flex or body .*, nor a key: .*damping"):
+    with pytest.raises(cl.OptionError, match=r"omit: 'dampling' is no geom, flex or body .*, nor a key: .*damping"):
         contact.from_mujoco(model, omit=("dampling", *omit))
 
 

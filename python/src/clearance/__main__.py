@@ -26,6 +26,9 @@ def main(arguments: list[str] | None = None) -> int:
 
             print(__version__)
             return 0
+        if words in (["--help"], ["-h"], ["help"]):
+            print(USAGE)
+            return 0
         if words in (["doctor"], ["doctor", "--json"], []):
             from ._doctor import doctor
 

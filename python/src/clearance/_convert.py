@@ -36,13 +36,16 @@ def command(words: list[str]) -> int:
     not_onto(out, [model, *(options[name] for name in ("srdf",) if name in options)])
     if "packages" in options:
         options["packages"] = dict(options["packages"])
+    kind = kind_of(Path(model))
+    if kind == "shapes.json":
+        raise FileError(f"{model} is a file of shapes already")
     try:
-        if kind_of(Path(model)) == "shapes.json":
-            raise FileError(f"{model} is a file of shapes already")
         scene = load(model, **options)
     except ConcaveError as e:
         advice = "--concave hull takes the hull, as MuJoCo, PyBullet and coal do"
-        raise FileError(f"{advice}; --concave coacd takes convex parts: {e.reason}") from e
+        if kind != "MJCF":  # whose meshes are hulls
+            advice += "; --concave coacd takes convex parts"
+        raise FileError(f"{advice}: {e.reason}") from e
     except ImportError as e:
         print(f"clearance: {e}", file=sys.stderr)
         return 3
