@@ -183,6 +183,17 @@ def test_simulation_refuses(options: dict[str, Any], says: str) -> None:
         sim.run(np.zeros((1, 1, 3)), np.tile([1.0, 0, 0, 0], (1, 1, 1)), quat="wxyz", steps=1)
 
 
+def test_bodies_and_libraries_of_a_wrong_kind() -> None:
+    lib = cl.Library()
+    ball: Any = lib.sphere(0.1)
+    for call in (contact.Simulation, contact.mass_properties):
+        for one in (ball, cl.Part(ball), cl.Body((cl.Part(ball),))):
+            with pytest.raises(cl.OptionError, match=r"(shapes|bodies): .*, want a list of bodies"):
+                call(lib, one)
+        with pytest.raises(cl.OptionError, match="library: a str, want a Library"):
+            call("shapes.json", [ball])  # type: ignore[arg-type]
+
+
 def test_mass_of_bodies() -> None:
     lib = cl.Library()
     mass, center, inertia = contact.mass_properties(lib, [lib.sphere(0.5), lib.box([0.1, 0.2, 0.3])], density=10)

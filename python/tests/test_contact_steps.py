@@ -111,6 +111,7 @@ def test_friction_of_parts(tmp_path: Any) -> None:
         ({"surfaces": [contact.Surface(0, 1, friction=1.0, part_a=3)]}, "part 3"),
         ({"friction_rule": "sum"}, "friction_rule"),
         ({"surfaces": [(0, 1)]}, "surfaces"),
+        ({"surfaces": contact.Surface(0, 1)}, "surfaces: .*, want a list"),
         ({"ground": False, "ground_friction": 1.0}, "there is no ground"),
     ],
 )
@@ -272,7 +273,7 @@ def test_reset_of_some_worlds() -> None:
     assert views.position[:, 0, 2].tolist()[::2] == [8, 7] and views.velocity[:, 0, 0].tolist()[::2] == [0, 0]
     rotated = sim.reset([0], rotation=np.array([[0, 0, 1.0, 0]]), quat="xyzw")
     assert rotated.rotation[0, 0].tolist() == [0, 0, 0, 1]
-    for bad in ([3], [-1], np.zeros(2, bool)):
+    for bad in ([3], [-1], np.zeros(2, bool), [0, 2, 0]):
         with pytest.raises(cl.ClearanceError, match="mask"):
             sim.reset(bad)
     with pytest.raises(cl.ArrayError, match="position"):

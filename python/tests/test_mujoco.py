@@ -276,6 +276,8 @@ def test_poses(engine: cl.Engine) -> None:
     for wrong_data in (mujoco.MjData(other), [data, mujoco.MjData(other)], 7):
         with pytest.raises(cl.ArrayError, match=r"data: .*want MjData of the model"):
             scene.poses(wrong_data)
+    with pytest.raises(cl.ArrayError, match="data: is empty, want one MjData or more"):
+        scene.poses([])
 
 
 JOINTS = """

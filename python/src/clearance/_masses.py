@@ -19,7 +19,7 @@ def mass_properties(
     library: Library, bodies: Sequence[int | Part | Body], density: float = 1000.0
 ) -> tuple[Array, Array, Array]:
     """The mass [M], center of mass [M,3] in the frame of the body, and inertia [M,6] about it, of a uniform density."""
-    listed = [body_of(b) for b in bodies]
+    listed = bodies_of(library, "bodies", bodies)
     table = Table(library, listed)
     out = np.zeros((len(listed), 10))
     for i in range(len(listed)):
@@ -70,7 +70,16 @@ def body_column(name: str, value: Any, rows: int) -> Array:
     return take(name, array, np.float64, (), rows, True)
 
 
-def body_of(body: int | Part | Body) -> Body:
+def bodies_of(library: Library, name: str, bodies: Sequence[int | Part | Body]) -> list[Body]:
+    """The bodies of an argument, of shapes of the library."""
+    if not isinstance(library, Library):
+        raise OptionError(f"library: a {type(library).__name__}, want a Library")
+    if isinstance(bodies, (int, Part, Body)):
+        raise OptionError(f"{name}: {bodies!r:.60}, want a list of bodies")
+    return [_body_of(b) for b in bodies]
+
+
+def _body_of(body: int | Part | Body) -> Body:
     """A body, of one part if it is one."""
     if isinstance(body, Body):
         return body

@@ -29,7 +29,7 @@ from ._errors import ArrayError, OptionError, RowError, StillError
 from ._free_bodies import FreeBodies
 from ._held import Held, State, Views, empty_state, state_arrays
 from ._library import Library
-from ._masses import body_column, body_of, mass_properties, masses
+from ._masses import bodies_of, body_column, mass_properties, masses
 from ._mujoco_bodies import from_mujoco
 from ._named import named, numbers
 from ._options import Order, check_quat, flag, one_of, real, whole
@@ -355,7 +355,7 @@ class Simulation(nat.Owner):
         self._number = 0
         self._quat = ""  # until there is a state
         ground, accept = flag("ground", ground), flag("accept", accept)
-        bodies = [body_of(b) for b in shapes]
+        bodies = bodies_of(library, "shapes", shapes)
         m = self.bodies = len(bodies)
         own_library = Library()
         own_library._shapes = list(library)
@@ -366,6 +366,8 @@ class Simulation(nat.Owner):
         self._arrays: dict[str, Array | None] = {"body": np.arange(every, dtype=np.int32)}
         if not ground and (ground_friction is not None or ground_restitution is not None):
             raise OptionError("ground_friction, ground_restitution: there is no ground")
+        if isinstance(surfaces, Surface):
+            raise OptionError(f"surfaces: {surfaces!r}, want a list of them")
         listed = list(surfaces)
         for name, value, own in (
             ("friction", friction, ground_friction),
@@ -516,6 +518,9 @@ class Simulation(nat.Owner):
         if which.size and not (which.min() >= 0 and which.max() < self.worlds):
             raise OptionError(f"mask: world {which.min() if which.min() < 0 else which.max()} of {self.worlds}")
         k, m = len(which), self.bodies
+        if len(found := np.unique(which)) < k:
+            twice = found[np.argmax(np.bincount(which)[found])]
+            raise OptionError(f"mask: world {twice} is there more than once")
         order = self._quat if quat is None else quat
         check_quat(order)
 

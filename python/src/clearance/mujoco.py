@@ -110,6 +110,8 @@ class MujocoScene(Scene):
             return poses
         if data is not None:
             every = data if isinstance(data, Sequence) else [data]
+            if not every:
+                raise ArrayError("data", "is empty, want one MjData or more")
             own = (int(self.model.nbody), 3)
             for d in every:
                 if np.shape(getattr(d, "xpos", ())) != own:
