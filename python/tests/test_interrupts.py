@@ -120,6 +120,48 @@ done.wait()
 """)
 
 
+def test_an_interrupted_reading_of_files(tmp_path: Path) -> None:
+    """The signal comes while the native library reads a hull, or worlds, and is raised before they are read."""
+    ran(f"""
+from clearance import _library, _worlds
+rng = np.random.default_rng(1)
+lib = cl.Library()
+points = rng.normal(size=(20_000, 3))
+lib.convex(points / np.linalg.norm(points, axis=1)[:, None])
+scene = cl.Scene(lib)
+scene.add(0)
+scene.save({str(tmp_path / "scene.json")!r})
+poses = np.zeros((300_000, 1, 7))
+poses[..., 3] = 1
+cl.write_worlds({str(tmp_path / "worlds.parquet")!r}, scene, poses, quat="wxyz")
+def held(call, begun, done):
+    def read(*given):
+        begun.set()
+        try:
+            return call(*given)
+        finally:
+            done.set()
+    return read
+for module, name, call in (
+    (_library, "read_listed", lambda: cl.Scene.load({str(tmp_path / "scene.json")!r})),
+    (_worlds, "_read", lambda: cl.read_worlds({str(tmp_path / "worlds.parquet")!r}, scene)),
+):
+    begun, done = threading.Event(), threading.Event()
+    setattr(module, name, held(getattr(module, name), begun, done))
+    def interrupt():
+        begun.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        call()
+        sys.exit("not interrupted")
+    except KeyboardInterrupt:
+        assert not done.is_set()
+    done.wait()
+    call()
+""")
+
+
 def test_an_interrupted_page(monkeypatch: pytest.MonkeyPatch, pairs: Pairs, engine: cl.Engine) -> None:
     """Steps of a row are solved aside of the caller, and support points in blocks, with the same bits."""
     threads: list[threading.Thread] = []

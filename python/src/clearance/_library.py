@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _jobs
 from . import _native as nat
 from ._arrays import address, take
 from ._bodies import Listed, read_listed
@@ -261,9 +262,14 @@ class Library:
         """Read shapes.json. An error names the file, the shape and the parameter. Bodies and pairs of the file are kept
         for :meth:`save`; :meth:`Scene.load` reads them."""
         path_bytes("shapes", path, FileError)
-        number, listed = read_listed(path)
+        nat.native()  # which this thread loads
+
+        def read() -> tuple[list[Shape], Listed | None]:
+            number, listed = read_listed(path)
+            return shapes_in(number), listed
+
         library = Library()
-        library._shapes, library._listed = shapes_in(number), listed
+        library._shapes, library._listed = _jobs.aside(read)
         return library
 
     def save(self, path: str | os.PathLike[str]) -> None:

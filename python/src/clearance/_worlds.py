@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, host, take
 from ._asked import check_scene, places_of, reduction
@@ -95,9 +96,13 @@ def write_worlds(
 def read_worlds(path: Path, scene: Scene) -> Worlds:
     """Read a file of worlds or motions of the bodies of a scene; an error names the file and the place."""
     check_scene(scene)
+    table, name = Table(scene.library, scene.bodies), path_bytes("path", path)
+    return _jobs.aside(lambda: _read(table, name))
+
+
+def _read(table: Table, name: bytes) -> Worlds:
     n, number, about, error = nat.native(), ctypes.c_uint64(), nat.Motions(), nat.Error()
-    table = Table(scene.library, scene.bodies)
-    n.raise_for(n.worlds_read(table.number, path_bytes("path", path), about, number, error), error)
+    n.raise_for(n.worlds_read(table.number, name, about, number, error), error)
     try:
         w, t, m = int(about.worlds), int(about.way_points), int(about.places)
         bodies = np.empty((w, m) if about.per_world else m, np.int32)
