@@ -185,9 +185,10 @@ def test_simulation_refuses(options: dict[str, Any], says: str) -> None:
 
 def test_bodies_and_libraries_of_a_wrong_kind() -> None:
     lib = cl.Library()
-    ball: Any = lib.sphere(0.1)
+    ball = lib.sphere(0.1)
+    alone: list[Any] = [ball, cl.Part(ball), cl.Body((cl.Part(ball),))]
     for call in (contact.Simulation, contact.mass_properties):
-        for one in (ball, cl.Part(ball), cl.Body((cl.Part(ball),))):
+        for one in alone:
             with pytest.raises(cl.OptionError, match=r"(shapes|bodies): .*, want a list of bodies"):
                 call(lib, one)
         with pytest.raises(cl.OptionError, match="library: a str, want a Library"):
@@ -292,7 +293,7 @@ def test_contact_points_of_a_scene(engine: cl.Engine) -> None:
     np.testing.assert_array_equal(moved.position, r.position)
     with pytest.raises(cl.ArrayError, match="poses"):
         engine.scene_contacts(scene, poses[0], quat="wxyz", max_gap=1e-3)
-    # Poses that are none make their own pairs invalid, without a word of NumPy; quaternions may have any length.
+    # Poses that are none make their own pairs invalid, without a warning of NumPy; quaternions may have any length.
     poses[0, 1, 3:], poses[0, 2, 3:], poses[1, 0, 3:] = 0, np.inf, poses[1, 0, 3:] * 1e200
     with warnings.catch_warnings():
         warnings.simplefilter("error")
