@@ -276,8 +276,7 @@ func (s *Simulation) settle(w int, suspects []suspect) {
 			s.entries[w] = append(s.entries[w], u.entry)
 		}
 	}
-	st.Status[w], s.open[w] = Advanced, true
-	s.remember(w)
+	s.reopen(&s.workers[0], w)
 	s.resetBounces(w)
 }
 

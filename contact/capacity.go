@@ -14,8 +14,9 @@ import (
 // contactsPerBody is what bodies that rest on each other have: four points below and four above, and some to the sides.
 const contactsPerBody = 12
 
-// contactBytes is the memory of a contact of the problem, its impulse, and what is kept of two solves.
-const contactBytes = 2*4 + 8*(2*3+9+1+1+3) + 8 + 8*3 + 2*(int(unsafe.Sizeof(contactID{}))+8*6)
+// contactBytes is the memory of a contact of the problem, its impulse, and what is kept of two solves and of the one
+// before the step.
+const contactBytes = 2*4 + 8*(2*3+9+1+1+3) + 8 + 8*3 + 3*(int(unsafe.Sizeof(contactID{}))+8*6)
 
 // firstCapacity is the capacity of worlds of so many bodies before a world has more contacts, given their limit.
 func firstCapacity(bodies, limit int) int {

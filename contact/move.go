@@ -67,8 +67,7 @@ func (s *Simulation) decide(worker *stepWorker, w int) {
 		return
 	}
 	if s.gainsEnergy(worker, w) || !(2*s.o.TimeStep*s.change[w] <= s.spare[w]) && s.missed(w) {
-		st.Status[w], s.open[w] = Advanced, true
-		s.remember(w)
+		s.reopen(worker, w)
 		return
 	}
 	worker.suspects = s.unproved(w, worker.suspects)

@@ -64,6 +64,7 @@ func (s *Simulation) stepHalves(ctx context.Context, worlds []int32) error {
 		return nil
 	}
 	half.state.Worlds = len(worlds)
+	clear(half.idle) // of a step that was cancelled
 	var force []float64
 	for k, w := range worlds {
 		half.take(k, s, int(w))

@@ -259,6 +259,7 @@ type stepWorker struct {
 	roots     []int32 // [B] of the groups of bodies of a world
 	groups    []impactGroup
 	suspects  []suspect
+	began     beganContacts
 }
 
 // NewSimulation returns a simulation of a scene at a state, whose columns Pose, Velocity, Momentum and Steps are

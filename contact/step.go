@@ -15,13 +15,13 @@ import (
 
 // Step advances every world by one time step. force [W,B,6] is a force at the center of mass in N and a torque in N·m,
 // in world axes; nil is none. The error is that of the columns, of ctx or of the pair solver; no world is advanced
-// then. What is wrong with a single world is its status: it keeps its state, and the others are advanced.
+// then, and the next step has the bits that it would have had without this one. What is wrong with a single world is
+// its status: it keeps its state, and the others are advanced.
 //
 // Velocities are advanced first, semi-implicit Euler: v_f = v + Δt(g + F/m), ω_f = I⁻¹(L + Δt·τ). The contact problem
 // gives v⁺ and ω⁺; positions move by Δt·v⁺. Rotations follow the exact motion of a body without torque at the angular
 // momentum L⁺ = L + Δt·τ + I(ω⁺ − ω_f), to the order Δt⁷; it keeps L⁺ and the energy at every Δt, see [rotate].
-func (s *Simulation) Step(ctx context.Context, force []float64) (err error) {
-	defer recovered(&err)
+func (s *Simulation) Step(ctx context.Context, force []float64) error {
 	st := &s.state
 	n := st.Worlds * len(s.scene.Body)
 	if force != nil && len(force) != 6*n {
@@ -29,6 +29,19 @@ func (s *Simulation) Step(ctx context.Context, force []float64) (err error) {
 			len(s.scene.Body), 6*n)
 	}
 	s.force, s.columns.Force = force, force
+	err := s.step(ctx)
+	if err != nil {
+		s.takeBack()
+	}
+	return err
+}
+
+func (s *Simulation) step(ctx context.Context) (err error) {
+	defer recovered(&err)
+	st := &s.state
+	for i := range s.workers {
+		s.workers[i].began.clear()
+	}
 	block := stepBlock * len(s.workers)
 	for lo := 0; lo < st.Worlds; lo += block {
 		s.lo, s.hi = lo, min(lo+block, st.Worlds)
