@@ -106,7 +106,7 @@ func (s *Simulation) unproved(w int, list []suspect) []suspect {
 			continue
 		}
 		// As [Simulation.within] in the world, with a gap along n that is known.
-		bend := 0.125*(curvature(a.next.angle, p.armA)+curvature(b.next.angle, p.armB)) - p.depth/4
+		bend := 0.125*(curvature(a.next.angle, p.armA)+curvature(b.next.angle, p.armB)) - p.onTheWay(depth)
 		if bend <= lower+depth && max(bend, 0) <= s.gapAlong(p, n, &a.next.pose, &b.next.pose)+depth ||
 			s.turnsApart(w, p) {
 			continue
@@ -127,11 +127,32 @@ func (s *Simulation) unproved(w int, list []suspect) []suspect {
 // that is clearly deeper comes from a state of the caller, and its bodies must be able to part: it may get deeper by as
 // much in a step, as rotating bodies do, and is not thrown out within one. The goal is next to the depth before by a
 // share that falls with the length of a part faster than this, so that what is recovered does less work in small parts.
+//
+// In the least parts a pair may creep deeper than it is, to deepest. Its points keep their gap along the normal to
+// first order there, but for the tolerance of the solve, and impulses that keep it exactly may do work.
 func (p *partPair) allowed(lower float64, halvings int) (depth, goal float64) {
 	if lower < -1.25*p.depth {
 		return p.depth - lower, lower
 	}
-	return max(p.depth, -lower), min(-p.slop, lower*(1-math.Ldexp(0.5, -2*halvings)))
+	depth, goal = max(p.depth, -lower), min(-p.slop, lower*(1-math.Ldexp(0.5, -2*halvings)))
+	if halvings == mostHalvings {
+		depth = max(depth, min(p.depth*deepest, p.depth*creep-lower))
+	}
+	return depth, goal
+}
+
+const (
+	deepest = 1.125   // of partPair.depth, after steps in the least parts
+	creep   = 0x1p-14 // of partPair.depth, in such a part
+)
+
+// onTheWay is how much deeper than allowed the parts may be between the ends of a step: planes that prove a motion need
+// room for their curvature. With the depth it is 1.25 of p.depth, unless the state before the step is deeper.
+func (p *partPair) onTheWay(depth float64) float64 {
+	if depth > deepest*p.depth {
+		return p.depth / 4
+	}
+	return 1.25*p.depth - depth
 }
 
 // reachOf is how far a rotation moves a point at an arm at most.

@@ -104,7 +104,7 @@ const (
 )
 
 // within reports whether planes normal to n, or to a half-space of the pair, prove that the parts penetrate by at most
-// depth at t1, and by at most a quarter of p.depth more at all times between t0 and t1. n is from A to B at time at,
+// depth at t1, and by at most p.onTheWay more at all times between t0 and t1. n is from A to B at time at,
 // and rotates with A, with B, or not at all.
 //
 // The penetration is at most the overlap along any direction. Let f(t) = ⟨n(t), x_B(t) − x_A(t)⟩ for points of both
@@ -138,7 +138,7 @@ func (s *Simulation) within(q *paths, n r3.Vec, at, t0, t1 float64, frame int, d
 		n0, n1 = q.b.carry(n, at, t0), q.b.carry(n, at, t1)
 		bend = q.curvature(beta, alpha+beta, t0, t1, p.armA)
 	}
-	bend = 0.125*bend - p.depth/4
+	bend = 0.125*bend - p.onTheWay(depth)
 	return bend <= s.gapAt(q, n0, t0)+depth && max(bend, 0) <= s.gapAt(q, n1, t1)+depth
 }
 
