@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,33 @@ def test_rollouts(engine: cl.Engine, scene: urdf.UrdfScene, reduce: Any, pairs: 
     assert page["rows"] == cl.show(want, scene, flat).scene["rows"]
     with pytest.raises(cl.ArrayError, match=r"\[2, 2, 3, 7\], want \[6, 3, 7\], or several leading .* product is 6"):
         roll(poses[:, :2])
+
+
+@pytest.mark.parametrize("reduce", [None, "world"])
+@pytest.mark.parametrize("pairs", [None, "all"])
+@pytest.mark.usefixtures("page_without_script")
+def test_sweeps(engine: cl.Engine, scene: urdf.UrdfScene, reduce: Any, pairs: Any) -> None:
+    poses = scene.poses(scene.random_joints(24, 1, slides=(0, 1)).reshape(2, 3, 4, 2))
+    flat = poses.reshape(6, 4, 3, 7)
+    options: dict[str, Any] = {"reduce": reduce, "pairs": pairs, "max_distance": 0.05}
+    got, want = (engine.sweep(scene, p, **options) for p in (poses, flat))
+    if pairs and not reduce:
+        assert got.offsets.tolist() == want.offsets.tolist()
+    else:
+        assert got.t0.shape == (2, 3, *want.t0.shape[1:])
+        again = engine.sweep(scene, poses, out=got, **options)
+        assert again.t0 is got.t0
+        with pytest.raises(cl.ArrayError, match=r"out\..*want .* \[2, 3"):
+            engine.sweep(scene, poses, out=want, **options)
+    for f in dataclasses.fields(want):
+        if isinstance(column := getattr(want, f.name), np.ndarray):
+            assert getattr(got, f.name).tobytes() == column.tobytes(), f.name
+    assert got.counts == want.counts and want.state.size
+    page = cl.show(got, scene, poses).scene
+    assert page["rows"] == cl.show(want, scene, flat).scene["rows"]
+    assert page["worlds"] == cl.show(want, scene, flat).scene["worlds"]
+    with pytest.raises(cl.ArrayError, match=r"want \[W, T, M, 7\], or \[..., T, M, 7\], with at least 2"):
+        engine.sweep(scene, poses[:, :, :1], **options)
 
 
 def test_rollouts_of_shapes_and_matrices(engine: cl.Engine, library: cl.Library) -> None:

@@ -441,12 +441,12 @@ class Engine(nat.Owner):
         """The first contact of every pair of bodies of a scene that moves, or a proof that there is none: [W,P].
 
         poses: float64 [W,T,M,7], position and quaternion in the order that ``quat`` states (or the array remembers, as
-        those of ``scene.poses``), at T way points. A body is
-        at way point k at the time k; in between it moves along a line and rotates about a fixed axis, both at constant
-        speed, by the shorter arc. Contacts are found in an interval of ``time_tolerance`` (default 1e-6). Shapes nearer
-        than ``tolerance`` (relative to their size, default 1e-8) are in contact. Rows beyond ``max_distance`` are only
-        proved to be. A pair of parts is asked about at ``max_evaluations`` poses at most (default
-        512), beyond which the row is undecided.
+        those of ``scene.poses``), at T way points. Worlds may have several leading axes, such as [B,W,T,M,7], which the
+        results have, too. A body is at way point k at the time k; in between it moves along a line and rotates about a
+        fixed axis, both at constant speed, by the shorter arc. Contacts are found in an interval of ``time_tolerance``
+        (default 1e-6). Shapes nearer than ``tolerance`` (relative to their size, default 1e-8) are in contact. Rows
+        beyond ``max_distance`` are only proved to be. A pair of parts is asked about at ``max_evaluations`` poses at
+        most (default 512), beyond which the row is undecided.
 
         ``reduce="world"`` gives one row per world, [W]: the first contact of any pair, or a proof that there is none.
         ``pairs="all"`` asks about all pairs of places but those in ``skip``, in place of the pairs of the scene; its

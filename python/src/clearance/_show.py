@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from . import _describe as doc
-from ._arrays import Array, host, take, take_batch
+from ._arrays import Array, host, take_batch
 from ._asked import Asked
 from ._errors import ArrayError, OptionError
 from ._library import Library
@@ -324,9 +324,11 @@ class _Bodies:
         self.parts = [None if c is None else host_array(c).ravel() for c in (result.part_a, result.part_b)]
         self.used: dict[int, int] = {}  # worlds by their place in the document
 
-    def _count(self, rows: int) -> int:
-        """The number of worlds of a result: ``rows`` unless the rows are those of all pairs."""
-        return rows if self.result.offsets is None else len(self.result.offsets) - 1
+    def _worlds(self, rows: tuple[int, ...]) -> int:
+        """The number of worlds of a result, by the axes of its rows."""
+        if self.result.offsets is not None:  # rows of all pairs
+            return len(self.result.offsets) - 1
+        return math.prod(rows if self.pair is not None else rows[:-1])
 
     def _places(self, row: int) -> tuple[int, tuple[int, int]]:
         """The world of a row and its pair of places, -1 where the row does not say."""
@@ -413,9 +415,7 @@ class _Standing(_Bodies):
         if not isinstance(result, SceneResult):
             raise OptionError("the result is not one of a scene")
         super().__init__(result, scene)
-        rows = host_array(result.status).shape
-        worlds = math.prod(rows if self.pair is not None else rows[:-1])
-        worlds, m = self._count(worlds), self.asked.bodies.shape[-1]
+        worlds, m = self._worlds(host_array(result.status).shape), self.asked.bodies.shape[-1]
         self.poses = to_wxyz(take_batch("poses", poses, np.float64, (m, 7), worlds, True), quat).reshape(worlds, m, 7)
         self.dt, self.unit = dt, "" if dt is None else "s"
         if dt is not None and self.asked.bodies.ndim > 1:
@@ -446,8 +446,10 @@ class _Moving(_Bodies):
     def __init__(self, result: SweepResult, quat: str, scene: Scene, poses: Any) -> None:
         super().__init__(result, scene)
         array = host("poses", poses, True)
-        points = array.shape[1] if array.ndim == 4 else 0
-        self.poses = _poses(array, quat, (self._count(result.state.shape[0]), points, self.asked.bodies.shape[-1]))
+        points, m = array.shape[-3] if array.ndim > 3 else 0, self.asked.bodies.shape[-1]
+        worlds = self._worlds(host_array(result.state).shape)
+        every = to_wxyz(take_batch("poses", array, np.float64, (points, m, 7), worlds, True), quat)
+        self.poses = every.reshape(worlds, points, m, 7)
         t0, t1, closest = (host_array(c).ravel() for c in (result.t0, result.t1, result.closest))
         free = host_array(result.state).ravel() == FREE
         time = np.where(free, closest, np.where(np.isfinite(t1), t1, t0))
@@ -467,8 +469,3 @@ class _Moving(_Bodies):
         _check_poses(len(self.used) * self.poses.shape[1] * self.poses.shape[2])
         times = np.arange(self.poses.shape[1])
         return [doc.world_of(w, self.asked.of_world(w), times, self.poses[w]) for w in self.used]
-
-
-def _poses(value: Any, quat: str, leading: tuple[int, ...]) -> Array:
-    """Poses [*leading, 7] in the order "wxyz"."""
-    return to_wxyz(take("poses", value, np.float64, (*leading[1:], 7), leading[0], True), quat)

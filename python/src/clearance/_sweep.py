@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -149,7 +150,7 @@ class _Sweep:
         self.table = Table(scene.library, scene.bodies)
 
     def answer(self, worlds: slice, first: Array, second: Array, columns: Mapping[str, Array]) -> nat.Report:
-        """Fill the columns [w,p] of some worlds, of pairs of places."""
+        """Fill the columns [...,p] of some worlds, of pairs of places."""
         engine, n = self.engine, self.engine._native
         places = self.places[worlds] if self.places.ndim == 2 else self.places
         poses = self.poses[worlds]
@@ -198,7 +199,7 @@ def sweep(
     of_worlds, skipped = reduction(reduce), listed_pairs("skip", skip)
     if pairs not in (None, "all") or (pairs is None and skipped):
         raise OptionError(f'pairs: {pairs!r}, want None or "all", which pairs to skip need')
-    array, places = _motions(scene, poses, quat, bodies, copy)
+    array, places, lead = _motions(scene, poses, quat, bodies, copy)
     worlds, points, m = array.shape[:3]
     first, second = scene.pair_arrays() if pairs is None else _all_pairs(m, skipped)
     call = _Sweep(engine, scene, array, places, options)
@@ -211,7 +212,7 @@ def sweep(
         columns = found.columns()
     elif of_worlds:
         names = {**COLUMNS, **dict.fromkeys((*OF_WORLDS, *(OF_ALL_PAIRS if pairs else ())), np.int32)}
-        columns = _places(out, names, (worlds,))
+        columns = _places(out, names, lead)
         _check_overlap(columns, {"poses": array, "bodies": places})
         combined = Worlds(worlds, points - 1, options.time_tolerance or _TIME_TOLERANCE)
         reports = call.fold(combined, first, second)
@@ -220,9 +221,9 @@ def sweep(
             for name, at in zip(OF_ALL_PAIRS, (first, second), strict=True):
                 answers[name] = np.append(at, np.int32(-1))[answers["pair"]]
         for name, column in columns.items():
-            column[...] = answers[name]
+            column[...] = answers[name].reshape(lead)
     else:
-        columns = _places(out, COLUMNS, (worlds, len(first)))
+        columns = _places(out, COLUMNS, (*lead, len(first)))
         reports = [(0, call.answer(slice(0, worlds), first, second, columns))]
     report = merged(reports, columns["state"]) if of_worlds or pairs else reports[0][1]
     device = torch_device(poses)
@@ -230,17 +231,22 @@ def sweep(
     return SweepResult(**every, record=report, _asked=asked)
 
 
-def _motions(scene: Scene, poses: Any, quat: str | None, bodies: Any, copy: bool) -> tuple[Array, Array]:
-    """Poses [W,T,M,7], "wxyz", and the bodies at the places, [M] or [W,M]."""
+def _motions(
+    scene: Scene, poses: Any, quat: str | None, bodies: Any, copy: bool
+) -> tuple[Array, Array, tuple[int, ...]]:
+    """Poses [W,T,M,7], "wxyz", the bodies at the places, [M] or [W,M], and the leading axes of the worlds."""
     quat = order_of(quat, poses)
     array = host("poses", poses, copy)
-    if array.ndim != 4 or array.shape[1] < 2:
-        raise ArrayError("poses", f"has the shape {list(array.shape)}, want [W, T, M, 7] with at least 2 way points")
-    worlds, points = array.shape[:2]
+    if array.ndim < 4 or array.shape[-3] < 2:
+        want = "[W, T, M, 7], or [..., T, M, 7], with at least 2 way points"
+        raise ArrayError("poses", f"has the shape {list(array.shape)}, want {want}")
+    lead, points = array.shape[:-3], array.shape[-3]
+    worlds = math.prod(lead)
     places, _ = places_of(scene, bodies, worlds)
-    array = take("poses", array, np.float64, (points, places.shape[-1], 7), worlds, copy)
+    m = places.shape[-1]
+    array = take("poses", array, np.float64, (*lead[1:], points, m, 7), lead[0], copy)
     array = to_wxyz(array, quat, copy)
-    return array, places
+    return array.reshape(worlds, points, m, 7), places, lead
 
 
 def _all_pairs(places: int, skipped: list[tuple[int, int]]) -> tuple[Array, Array]:

@@ -62,7 +62,8 @@ def write_worlds(
     skip: Iterable[tuple[int, int]] = (),
 ) -> None:
     """Write worlds [W,M,7] of a scene, or motions [W,T,M,7], as a file (.parquet, .npz) for :func:`rollout_file` and
-    :func:`sweep_file`, and for ``batchbench rollout`` and ``sweep``.
+    :func:`sweep_file`, and for ``batchbench rollout`` and ``sweep``. Four axes are always motions: worlds of several
+    leading axes are reshaped to [W,M,7] first.
 
     The pairs are those of the scene or, of worlds, with ``pairs="all"`` all but those in ``skip``. ``bodies`` int32 [M]
     or [W,M] are the bodies at the places, as in :meth:`Engine.rollout`. ``scene.save`` writes the scene.
