@@ -342,7 +342,6 @@ URDF = """<robot name="r"><link name="base"><inertial><origin xyz="0 0 0.1"/><ma
 
 
 def test_urdf_bodies(tmp_path: Any) -> None:
-    pytest.importorskip("yourdfpy")
     path = tmp_path / "r.urdf"
     path.write_text(URDF)
     bodies = contact.from_urdf([path, path])

@@ -38,7 +38,6 @@ def test_counts_of_given_poses(engine: cl.Engine) -> None:
 
 def test_urdf(engine: cl.Engine, tmp_path: Path) -> None:
     """A finger between a shell that it never leaves and a wall that it never meets; the seed decides the samples."""
-    pytest.importorskip("yourdfpy", reason="yourdfpy is not installed: pip install it to run this test")
     from clearance import urdf
 
     box = '<link name="{}"><collision><origin xyz="{} 0 0"/><geometry><box size="{}"/></geometry></collision></link>'
