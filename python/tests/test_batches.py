@@ -201,6 +201,12 @@ def test_forward_kinematics(scene: urdf.UrdfScene) -> None:
     assert (out.reshape(6, 3, 7) == scene.poses(joints[::-1])).all()
     with pytest.raises(cl.ArrayError, match=r"joints: has the shape \[2\], want \[N, 2\], or \[..., 2\]"):
         scene.poses(joints[0])
+    for wrong in (["1"] * 7, [1j] * 7, [True] * 7):
+        with pytest.raises(cl.ArrayError, match=r"base: is .*, want real numbers"):
+            scene.poses(joints, base=wrong)
+    for count in (-1, 2.5, "3"):
+        with pytest.raises(cl.OptionError, match="count: .*whole number"):
+            scene.random_joints(count, slides=(0, 1))  # type: ignore[arg-type]
     with pytest.raises(cl.ArrayError, match=r"base: .*want \[7\] or \[2, 3, 7\]"):
         scene.poses(joints.reshape(2, 3, 2), base=base[0])
     flat = scene.joint_gradient(twists.reshape(6, 3, 6), joints)

@@ -176,7 +176,9 @@ def test_refused(engine: cl.Engine) -> None:
         (lambda: r.vjp(), "no cotangent"),
         (lambda: r.vjp(distance=1.0, wrt="matrices"), "twists"),  # type: ignore[arg-type]
         (lambda: r.vjp(distance=1.0, derivative="newton"), "gumbel"),  # type: ignore[arg-type]
-        (lambda: r.vjp(distance=1.0, epsilon=-1.0), "epsilon"),
+        (lambda: r.vjp(distance=1.0, derivative="gumbel", epsilon=-1.0), "epsilon: -1"),
+        (lambda: r.vjp(distance=1.0, epsilon=0.1), "epsilon: .*these are exact"),
+        (lambda: r.vjp(distance=1.0, derivative="exact", seed=1), "seed: .*these are exact"),
         (lambda: r.vjp(distance=1.0, sample=3), "did you mean samples"),  # type: ignore[call-arg]
         (lambda: r.jvp(), "twists"),
         (lambda: r.jvp(np.zeros(12), pos_a=np.zeros(3)), "either"),

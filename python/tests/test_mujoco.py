@@ -203,6 +203,8 @@ def test_range_of_slides_without_limits() -> None:
     scene = from_model(model)
     with pytest.raises(cl.OptionError, match=r"'jnt 0' slides.*slides=\(low, high\)"):
         scene.random_qpos(3)
+    with pytest.raises(cl.OptionError, match="count: -1"):
+        scene.random_qpos(-1)
     qpos = scene.random_qpos(2000, seed=1, slides=(-0.5, 2))
     for j in range(model.njnt):
         if model.jnt_type[j] == 2:

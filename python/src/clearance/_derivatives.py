@@ -176,7 +176,11 @@ class Posed:
         if not given:
             return self.query
         q = copied(self.query)
-        now: list[Any] = [self.engine._native.derivatives[q.derivative], q.epsilon or None, q.samples or None]
+        mode = self.engine._native.derivatives[q.derivative]
+        if given.get("derivative", mode) == "exact":
+            for name in given.keys() - {"derivative"}:
+                raise OptionError(f"{name}: an option of smoothed derivatives and estimates, and these are exact")
+        now: list[Any] = [mode, q.epsilon or None, q.samples or None]
         now += [q.rings or None, q.seed]
         self.engine._derivative(q, *(given.get(name, value) for name, value in zip(OPTIONS, now, strict=True)))
         return q

@@ -218,7 +218,10 @@ def normalized(poses: Array) -> Array:
 
 def given_poses(name: str, value: Any, lead: tuple[int, ...], inner: tuple[int, ...]) -> Array:
     """An argument that is poses of one world, [*inner, 7], or those of each, [*lead, *inner, 7], as [W, *inner, 7]."""
-    array = host(name, value, True).astype(np.float64)
+    array = host(name, value, True)
+    if array.dtype.kind not in "fiu":
+        raise ArrayError(name, f"is {array.dtype}, want real numbers")
+    array = array.astype(np.float64)
     if array.shape == (*inner, 7):
         return array
     if array.shape != (*lead, *inner, 7):

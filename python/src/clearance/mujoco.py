@@ -42,7 +42,7 @@ from ._mujoco_model import (
     geom_pose,
     name_of,
 )
-from ._options import DerivativeOptions
+from ._options import DerivativeOptions, whole
 from ._sampling import sampled_limits
 from ._scene import Scene
 from ._scene_derivatives import by_coordinates
@@ -199,7 +199,7 @@ class MujocoScene(Scene):
         """Configurations [count,nq], uniform within the limits of the joints: hinges without limits in [-π, π], balls
         in all orientations up to their limit, free bodies as in ``qpos0``. ``slides`` is the range of slides without
         limits in metres; without it they are refused. Equality constraints of the model are not looked at."""
-        model, rng = self.model, np.random.default_rng(seed)
+        model, rng, count = self.model, np.random.default_rng(seed), whole("count", count)
         single = [j for j in range(model.njnt) if int(model.jnt_type[j]) in (_SLIDE, _HINGE)]
         sliding = [int(model.jnt_type[j]) == _SLIDE for j in single]
         limits = [model.jnt_range[j] if model.jnt_limited[j] else (-np.inf, np.inf) for j in single]

@@ -26,7 +26,7 @@ from ._library import Library
 from ._mesh_files import MeshFiles
 from ._meshes import UP_AXES, UpAxis
 from ._motion import Motion
-from ._options import DerivativeOptions, flag, one_of, real
+from ._options import DerivativeOptions, flag, one_of, real, whole
 from ._order import with_order
 from ._sampling import sampled_limits
 from ._scene import Scene
@@ -139,6 +139,7 @@ class UrdfScene(Scene):
     ) -> Array:
         """Configurations [count,dof], uniform within the limits; a revolute joint without limits is sampled in
         [-π, π], a prismatic one without limits within ``slides`` (metres), and refused without that."""
+        count = whole("count", count)
         limits = sampled_limits(self.joint_names, [k == "prismatic" for k in self.tree.kinds], self.limits, slides)
         return np.random.default_rng(seed).uniform(limits[:, 0], limits[:, 1], (count, len(limits)))
 
