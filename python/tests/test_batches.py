@@ -205,7 +205,7 @@ def test_forward_kinematics(scene: urdf.UrdfScene) -> None:
         with pytest.raises(cl.ArrayError, match=r"base: is .*, want real numbers"):
             scene.poses(joints, base=wrong)
     for count in (-1, 2.5, "3"):
-        with pytest.raises(cl.OptionError, match="count: .*whole number"):
+        with pytest.raises(cl.OptionError, match=r"count: .*whole number"):
             scene.random_joints(count, slides=(0, 1))  # type: ignore[arg-type]
     with pytest.raises(cl.ArrayError, match=r"base: .*want \[7\] or \[2, 3, 7\]"):
         scene.poses(joints.reshape(2, 3, 2), base=base[0])
