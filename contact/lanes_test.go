@@ -256,3 +256,37 @@ func TestSIMDIsRefused(t *testing.T) {
 		t.Error("an unknown variant was taken")
 	}
 }
+
+// TestScaleResolved: where float64 resolves no less of the speeds, every variant has the speed scale that this gives at
+// the tolerance asked for.
+func TestScaleResolved(t *testing.T) {
+	p := scenes.Pack(worldsOf(t, "stick", 20, 3))
+	p.Compliance = nil
+	for b := range p.Worlds * p.Bodies { // all move at a speed that contacts hardly change
+		v := p.Velocity[6*b : 6*b+6]
+		for i := range v {
+			v[i] *= 1e-7
+		}
+		if !math.IsInf(p.Mass[b], 1) {
+			v[0] += 1e3
+		}
+	}
+	for i := range p.Friction {
+		p.Friction[i] = 0
+	}
+	for i := range p.Target {
+		p.Target[i] = 0
+	}
+	for _, model := range []contact.Model{contact.NCP, contact.CCP} {
+		want := sweep(t, p, contact.Options{Model: model, SIMD: contact.Off})
+		for _, variant := range lanes.Supported() {
+			got := sweep(t, p, contact.Options{Model: model, SIMD: variant})
+			for w := range p.Worlds {
+				if got.Status[w] != contact.Solved || !(math.Abs(got.Scale[w]-want.Scale[w]) <= 1e-12*want.Scale[w]) {
+					t.Errorf("%s %v, world %d: %v, a speed scale of %g m/s, want %g", variant, model, w, got.Status[w],
+						got.Scale[w], want.Scale[w])
+				}
+			}
+		}
+	}
+}

@@ -264,21 +264,26 @@ func (w *Workspace) crossEdges() {
 				continue
 			}
 			t, u = t/det, u/det
-			ea, eb := a.edges[i], b.edges[j]
-			if a.disc != b.disc { // a rim is one edge, which another edge enters once and leaves once
-				side := uint32(0)
-				if leaves {
-					side = 1
-				}
-				if a.disc {
-					ea = ea&^(rimPoints-1) + side
-				} else {
-					eb = eb&^(rimPoints-1) + side
-				}
-			}
-			w.add(p.X+t*d.X, p.Y+t*d.Y, p.Z+t*d.Z, r.Z+u*e.Z, pointID(idCrossing, ea, eb))
+			w.add(p.X+t*d.X, p.Y+t*d.Y, p.Z+t*d.Z, r.Z+u*e.Z, crossingID(a, b, i, j, leaves))
 		}
 	}
+}
+
+// crossingID is the ID of the crossing of edge i of a with edge j of b.
+func crossingID(a, b *flat, i, j int, leaves bool) uint64 {
+	ea, eb := a.edges[i], b.edges[j]
+	if a.disc != b.disc { // a rim is one edge, which another edge enters once and leaves once
+		side := uint32(0)
+		if leaves {
+			side = 1
+		}
+		if a.disc {
+			ea = ea&^(rimPoints-1) + side
+		} else {
+			eb = eb&^(rimPoints-1) + side
+		}
+	}
+	return pointID(idCrossing, ea, eb)
 }
 
 // edgeCount is the number of edges of a feature.

@@ -9,13 +9,19 @@ import (
 // parallel is the largest sine of the angle between two projected segments that count as parallel.
 const parallel = 1e-3
 
-// crossSegments adds the ends of the part that two parallel segments have in common. Others have their witnesses only.
-func (w *Workspace) crossSegments(size float64) {
+// segmentEnd is an end of the part that two parallel segments have in common, with the points of both over it.
+type segmentEnd struct {
+	id     uint64
+	pa, pb r3.Vec // of the cores
+}
+
+// commonEnds are the ends of the part that two parallel segments have in common; ok is false if there is none.
+func (w *Workspace) commonEnds(size float64) (ends [2]segmentEnd, ok bool) {
 	a, b := &w.fa, &w.fb
 	ax, ay, la := direction(a)
 	bx, by, lb := direction(b)
 	if !(la > 0 && lb > 0 && math.Abs(ax*by-ay*bx) <= parallel) {
-		return
+		return ends, false
 	}
 	if ax*bx+ay*by < 0 {
 		bx, by = -bx, -by
@@ -45,24 +51,37 @@ func (w *Workspace) crossSegments(size float64) {
 	if hiB.at < hi.at {
 		hi = hiB
 	}
-	if !(hi.at-lo.at > 1e-6*size) {
+	for i, e := range [2]end{lo, hi} {
+		ends[i] = segmentEnd{e.id, pointAlong(a, e.at, along), pointAlong(b, e.at, along)}
+	}
+	return ends, hi.at-lo.at > 1e-6*size
+}
+
+// crossSegments adds the ends of the part that two parallel segments have in common. Others have their witnesses only.
+func (w *Workspace) crossSegments(size float64) {
+	ends, ok := w.commonEnds(size)
+	if !ok {
 		return
 	}
-	for _, e := range [2]end{lo, hi} {
-		pa, pb := pointAlong(a, e.at, along), pointAlong(b, e.at, along)
-		if x, y := pb.X-pa.X, pb.Y-pa.Y; math.Sqrt(x*x+y*y) <= w.round {
-			w.add(pa.X, pa.Y, pa.Z, pb.Z, e.id)
-			continue
-		}
-		// The segments cross at a small angle: the bodies are asked where the line between both meets them.
-		c := candidate{x: 0.5 * (pa.X + pb.X), y: 0.5 * (pa.Y + pb.Y), id: e.id}
-		var okA, okB bool
-		c.a, okA = w.a.leave(c.x, c.y, pa.Z+w.a.radius, -1)
-		c.b, okB = w.b.leave(c.x, c.y, pb.Z-w.b.radius, 1)
-		if okA && okB {
+	for i := range ends {
+		if c, ok := w.atEnd(&ends[i]); ok {
 			w.candidates = append(w.candidates, c)
 		}
 	}
+}
+
+// atEnd is the candidate of an end; ok is false if the line between both segments does not meet the bodies there.
+func (w *Workspace) atEnd(e *segmentEnd) (c candidate, ok bool) {
+	pa, pb := e.pa, e.pb
+	if x, y := pb.X-pa.X, pb.Y-pa.Y; math.Sqrt(x*x+y*y) <= w.round {
+		return candidate{pa.X, pa.Y, pa.Z + w.a.radius, pb.Z - w.b.radius, 0, e.id}, true
+	}
+	// The segments cross at a small angle: the bodies are asked where the line between both meets them.
+	c = candidate{x: 0.5 * (pa.X + pb.X), y: 0.5 * (pa.Y + pb.Y), id: e.id}
+	var okA, okB bool
+	c.a, okA = w.a.leave(c.x, c.y, pa.Z+w.a.radius, -1, w.round)
+	c.b, okB = w.b.leave(c.x, c.y, pb.Z-w.b.radius, 1, w.round)
+	return c, okA && okB
 }
 
 // direction returns the direction of a projected segment and its length.
@@ -87,12 +106,13 @@ func pointAlong(f *flat, at float64, along func(r3.Vec) float64) r3.Vec {
 }
 
 // leave finds z at which the line over (x, y) meets the surface of the body, between z and the depth of the inscribed
-// ball on the side of inward: by bisection of the sign of the signed distance. It returns a point of the body. ok is
-// false if none is found.
-func (p *placed) leave(x, y, z, inward float64) (at float64, ok bool) {
+// ball on the side of inward: by bisection of the sign of the signed distance. It returns a point of the body, but for
+// rounding, which gaps have added: at an end of a cylinder the line lies in its cap, and rounding would decide where it
+// meets the body. ok is false if none is found.
+func (p *placed) leave(x, y, z, inward, round float64) (at float64, ok bool) {
 	contains := func(z float64) bool {
 		v := r3.Sub(r3.Vec{X: x, Y: y, Z: z}, p.origin)
-		return p.shape.Residual(p.rot.MulVecT(v)) <= 0
+		return p.shape.Residual(p.rot.MulVecT(v)) <= round
 	}
 	out, in := z, z+inward*p.shape.Inradius()
 	if !contains(in) {

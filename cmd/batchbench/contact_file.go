@@ -12,6 +12,8 @@ import (
 const (
 	metaModel  = "model"
 	metaStatus = "status"
+	// metaTimeStep is that of files of steps.
+	metaTimeStep = "time_step"
 )
 
 // contactColumns are the columns of a file of contact problems and, behind the warm start, of their solutions, in the

@@ -23,6 +23,7 @@ import (
 	"clearance/verify"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -44,10 +45,43 @@ type stepFlags struct {
 	resume                         bool
 }
 
-func newStep(e *env) *cobra.Command {
+func newStepFlags() stepFlags {
 	f := stepFlags{count: 1000, seed: 1, steps: 1000, every: 1, saveEvery: 1000, gravity: []float64{0, 0, -9.81},
 		friction: 0.5}
 	f.options.TimeStep = 5e-3
+	return f
+}
+
+// addScene registers the flags of the worlds, and the time step, that `step` makes and `verify contact` audits.
+func (f *stepFlags) addScene(fs *pflag.FlagSet) {
+	f.addWorlds(fs, "worlds of bodies, or of shapes")
+	fs.StringVar(&f.scene, "scene", "", "in place of files, a kind of seeded scene: "+
+		strings.Join(scenes.SimulationKinds(), ", "))
+	fs.IntVar(&f.count, "count", f.count, "number of worlds of --scene")
+	fs.Uint64Var(&f.seed, "seed", f.seed, "seed of --scene")
+	fs.Float64Var(&f.options.TimeStep, "time-step", f.options.TimeStep, "seconds")
+	fs.Float64Var(&f.density, "density", 0, "kg/m³ of bodies that state no mass; 0: they must state one")
+}
+
+// checkScene returns an error for flags of worlds that are missing or do not go together.
+func (f *stepFlags) checkScene() error {
+	switch {
+	case f.scene == "" && f.worlds == "" && f.shapes == "":
+		return errors.New("there are no worlds; give --shapes and --worlds, or --scene")
+	case f.scene != "" && (f.worlds != "" || f.shapes != ""):
+		return errors.New("--scene and files of worlds are two forms of the same input; give one of them")
+	case f.scene != "" && f.count < 1:
+		return fmt.Errorf("--count %d: there is no world", f.count)
+	case !(f.density >= 0) || math.IsInf(f.density, 1):
+		return fmt.Errorf("--density %g: it is finite and not negative", f.density)
+	case f.scene == "":
+		return f.checkWorlds()
+	}
+	return nil
+}
+
+func newStep(e *env) *cobra.Command {
+	f := newStepFlags()
 	c := &cobra.Command{
 		Use:   "step --shapes shapes.json --worlds worlds.parquet|.npz --out states.parquet|.npz",
 		Short: "simulate worlds of free rigid bodies",
@@ -75,16 +109,11 @@ OUT.parts; the results have the same bits as those of a run without an interrupt
 		RunE: func(c *cobra.Command, _ []string) error { return runStep(c.Context(), e, &f) },
 	}
 	fs := c.Flags()
-	f.addWorlds(fs, "worlds of bodies, or of shapes")
+	f.addScene(fs)
 	fs.StringVar(&f.velocities, "velocities", "", "file of first velocities, .parquet or .npz")
-	fs.StringVar(&f.scene, "scene", "", "in place of files, a kind of seeded scene: "+
-		strings.Join(scenes.SimulationKinds(), ", "))
-	fs.IntVar(&f.count, "count", f.count, "number of worlds of --scene")
-	fs.Uint64Var(&f.seed, "seed", f.seed, "seed of --scene")
 	fs.IntVar(&f.steps, "steps", f.steps, "number of time steps")
 	fs.IntVar(&f.every, "every", f.every, "record each of so many steps")
 	o := &f.options
-	fs.Float64Var(&o.TimeStep, "time-step", o.TimeStep, "seconds")
 	fs.Var(choice[contact.Model]{&o.Solve.Model, contact.ParseModel}, "model", "ncp, Coulomb's law, or ccp, its "+
 		"convex relaxation")
 	fs.Float64Var(&o.Solve.Tolerance, "tolerance",
@@ -96,7 +125,6 @@ OUT.parts; the results have the same bits as those of a run without an interrupt
 	fs.Var(choice[contact.RestitutionLaw]{&o.Restitution, contact.ParseRestitutionLaw}, "restitution-law",
 		"bounded, by which impacts create no energy, or newton")
 	fs.BoolVar(&o.Accept, "accept", false, "advance worlds whose contact problem is undecided")
-	fs.Float64Var(&f.density, "density", 0, "kg/m³ of bodies that state no mass; 0: they must state one")
 	fs.Float64Var(&f.friction, "friction", f.friction, "of bodies that state none")
 	fs.Float64Var(&f.restitution, "restitution", 0, "of bodies that state none")
 	fs.Var(choice[contact.Rule]{&f.frictionRule,
@@ -120,13 +148,10 @@ OUT.parts; the results have the same bits as those of a run without an interrupt
 
 func (f *stepFlags) check() error {
 	o := &f.options
+	if err := f.checkScene(); err != nil {
+		return err
+	}
 	switch {
-	case f.scene == "" && f.worlds == "" && f.shapes == "":
-		return errors.New("there are no worlds; give --shapes and --worlds, or --scene")
-	case f.scene != "" && (f.worlds != "" || f.shapes != ""):
-		return errors.New("--scene and files of worlds are two forms of the same input; give one of them")
-	case f.scene != "" && f.count < 1:
-		return fmt.Errorf("--count %d: there is no world", f.count)
 	case f.steps < 1 || f.steps > math.MaxInt32:
 		return fmt.Errorf("--steps %d: want 1 to %d", f.steps, math.MaxInt32)
 	case f.every < 1 || f.saveEvery < 1:
@@ -137,8 +162,6 @@ func (f *stepFlags) check() error {
 		return fmt.Errorf("--friction %g: it is finite and not negative", f.friction)
 	case !(f.restitution >= 0 && f.restitution <= 1):
 		return fmt.Errorf("--restitution %g: it lies in 0 to 1", f.restitution)
-	case !(f.density >= 0) || math.IsInf(f.density, 1):
-		return fmt.Errorf("--density %g: it is finite and not negative", f.density)
 	case !(o.Solve.Tolerance > 0):
 		return fmt.Errorf("--tolerance %g: it is positive", o.Solve.Tolerance)
 	}
@@ -146,11 +169,6 @@ func (f *stepFlags) check() error {
 		return err
 	}
 	o.Gravity = r3.Vec{X: f.gravity[0], Y: f.gravity[1], Z: f.gravity[2]}
-	if f.scene == "" {
-		if err := f.checkWorlds(); err != nil {
-			return err
-		}
-	}
 	if err := needFlags("out", f.out); err != nil {
 		return err
 	}

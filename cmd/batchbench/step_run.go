@@ -362,7 +362,7 @@ func (r *stepRun) load(scene *contact.Scene, solver contact.PairSolver) error {
 // finish joins the parts into the files of results and removes the folder.
 func (r *stepRun) finish() error {
 	f := r.flags
-	texts := []string{"time_step", digits(f.options.TimeStep), "bodies", strconv.Itoa(r.bodies),
+	texts := []string{metaTimeStep, digits(f.options.TimeStep), "bodies", strconv.Itoa(r.bodies),
 		"status", stepStatuses()}
 	texts = append(texts, contactTexts(f.options.Solve.Model, f.options.Solve.Tolerance)[:4]...)
 	recorded := int64(r.step / f.every)

@@ -218,8 +218,8 @@ func TestStepOfManyContacts(t *testing.T) {
 			t.Errorf("%s: other bytes after an interrupt: %v", name, err)
 		}
 	}
-	command("verify", "contact", "--results", at("whole_problems.npz"), "--contacts", at("whole_contacts.parquet")).
-		want(t, exitGood)
+	command("verify", "contact", "--results", at("whole_problems.npz"), "--contacts", at("whole_contacts.parquet"),
+		"--states", at("whole.npz"), "--shapes", shapes, "--worlds", worlds).want(t, exitGood)
 	p, solution, _, err := readContacts(at("whole_problems.npz"))
 	if err != nil || p.Contacts != 28 {
 		t.Fatalf("%d contacts a row, %v", p.Contacts, err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,18 +18,25 @@ import (
 type verifyContactFlags struct {
 	results, json string
 	contacts      string
+	states        string
+	step          stepFlags // of the steps: the worlds and the time step
 	options       verify.ContactAudit
 }
 
 func newVerifyContact(e *env) *cobra.Command {
-	var f verifyContactFlags
+	f := verifyContactFlags{step: newStepFlags()}
 	c := &cobra.Command{
 		Use:   "contact --results contacts.parquet|.npz",
 		Short: "audit contact impulses",
 		Long: `Recomputes velocities, residuals and the energy identity of each world of a file of contact
 problems from its impulses alone, and compares them with what the file claims: velocities,
-residuals, statuses. Such files are written by 'contact --out' and 'step --problems'. --contacts
-compares the file that 'step --contacts' has written of the same steps with these impulses.
+residuals, statuses. Such files are written by 'contact --out' and 'step --problems'.
+
+--contacts compares the file that 'step --contacts' has written of the same steps with these
+impulses: bodies, normals, impulses. With --states, the file of states of all steps (--every 1),
+and the worlds of the step, position, gap, parts and ID of each contact are audited by the shapes
+and the poses before the step. Those of steps in parts are not, since no file has the states
+between the parts. What was not audited is said, and is not exit code 0.
 
 What a right answer is, the command line says: the --model and the --tolerance. A file that
 claims another model is refused. Bounds of the error, which only the ccp has, are audited with
@@ -36,7 +44,7 @@ claims another model is refused. Bounds of the error, which only the ccp has, ar
 confirm them. Undecided worlds and bounds that were not audited are said, and are not exit
 code 0. Nothing depends on the numbers of sweeps and steps: they are not audited.`,
 		Args: noArgs,
-		RunE: func(_ *cobra.Command, _ []string) error { return runVerifyContact(e, &f) },
+		RunE: func(c *cobra.Command, _ []string) error { return runVerifyContact(c.Context(), e, &f) },
 	}
 	fs := c.Flags()
 	fs.StringVar(&f.results, "results", "", "file of contact problems and impulses, .parquet or .npz")
@@ -45,6 +53,8 @@ code 0. Nothing depends on the numbers of sweeps and steps: they are not audited
 		"largest residual of a solved world, relative to its speed scale")
 	fs.BoolVar(&f.options.Bounds, "bounds", false, "solve the ccp again, to audit bounds of the error")
 	fs.StringVar(&f.contacts, "contacts", "", "file of contacts of the same steps, .parquet or .npz")
+	fs.StringVar(&f.states, "states", "", "file of states of the same steps, .parquet or .npz")
+	f.step.addScene(fs)
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file, - for standard output")
 	return c
 }
@@ -65,7 +75,7 @@ type verifyContactReport struct {
 	Unaudited int           `json:"unaudited"` // bounds of the error that are neither refuted nor confirmed
 	Wrong     int           `json:"wrong_claims"`
 	Failures  []string      `json:"failures,omitempty"` // the first
-	Earlier   int           `json:"contacts_of_earlier_parts,omitempty"`
+	Listed    *listedReport `json:"contacts,omitempty"` // of --contacts
 
 	// The largest of all worlds, recomputed.
 	Residual        verify.Number `json:"residual"`
@@ -74,47 +84,43 @@ type verifyContactReport struct {
 	Complementarity verify.Number `json:"complementarity"`
 	Velocity        verify.Number `json:"velocity_difference"`
 	Energy          verify.Number `json:"energy"`
+
+	bounds bool // were audited
 }
 
-func runVerifyContact(e *env, f *verifyContactFlags) error {
+// check returns an error for flags that are missing or do not go together.
+func (f *verifyContactFlags) check() error {
 	if err := needFlags("results", f.results); err != nil {
 		return err
 	}
-	if !(f.options.Tolerance > 0) {
+	worlds := f.step.scene != "" || f.step.worlds != "" || f.step.shapes+f.step.model != ""
+	switch {
+	case !(f.options.Tolerance > 0):
 		return fmt.Errorf("--tolerance %g: it is positive", f.options.Tolerance)
+	case f.states != "" && f.contacts == "":
+		return errors.New("--states is about --contacts, which is missing")
+	case (f.states != "") != worlds:
+		return errors.New("--states and the worlds of the step, --shapes and --worlds or --scene, go together")
 	}
 	if err := checkKernels(""); err != nil {
 		return err
 	}
-	if err := checkOutputs([]namedFile{{"results", f.results}, {"contacts", f.contacts}}, []namedFile{{"json",
-		f.json}}); err != nil {
-		return err
-	}
-	p, s, meta, err := readContacts(f.results)
-	if err != nil {
-		return err
-	}
-	if s == nil {
-		return fmt.Errorf("%s has problems and no impulses; 'batchbench contact --out' solves them", f.results)
-	}
-	if m, ok := meta[metaModel]; ok && m != f.options.Model.String() {
-		return fmt.Errorf("%s claims the model %s, not %v; see --model", f.results, strconv.Quote(printable(m, 60)),
-			f.options.Model)
-	}
-	audit, err := verify.AuditContacts(p, s, f.options)
-	if err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "verify: "))
-	}
-	report := newVerifyContactReport(f, audit)
-	report.Claimed = printable(meta[metaTolerance], 60)
-	if f.contacts != "" {
-		failures, earlier, err := auditListed(f.results, f.contacts, p, s)
-		if err != nil {
+	if worlds {
+		if err := f.step.checkScene(); err != nil {
 			return err
 		}
-		report.Earlier = earlier
-		report.Wrong += len(failures)
-		report.Failures = append(report.Failures, failures[:min(20, len(failures))]...)
+	}
+	return checkOutputs(append(f.step.files(f.json), namedFile{"results", f.results}, namedFile{"contacts", f.contacts},
+		namedFile{"states", f.states}), []namedFile{{"json", f.json}})
+}
+
+func runVerifyContact(ctx context.Context, e *env, f *verifyContactFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	report, err := verifyContacts(ctx, e, f)
+	if err != nil {
+		return err
 	}
 	if f.json != "-" {
 		if err := report.print(e.stdout); err != nil {
@@ -126,15 +132,58 @@ func runVerifyContact(e *env, f *verifyContactFlags) error {
 			return err
 		}
 	}
+	return report.verdict()
+}
+
+// verifyContacts audits the files of the flags, which have been checked.
+func verifyContacts(ctx context.Context, e *env, f *verifyContactFlags) (*verifyContactReport, error) {
+	p, s, meta, err := readContacts(f.results)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return nil, fmt.Errorf("%s has problems and no impulses; 'batchbench contact --out' solves them", f.results)
+	}
+	if m, ok := meta[metaModel]; ok && m != f.options.Model.String() {
+		return nil, fmt.Errorf("%s claims the model %s, not %v; see --model", f.results,
+			strconv.Quote(printable(m, 60)), f.options.Model)
+	}
+	audit, err := verify.AuditContacts(p, s, f.options)
+	if err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "verify: "))
+	}
+	report := newVerifyContactReport(f, audit)
+	report.Claimed = printable(meta[metaTolerance], 60)
+	if f.contacts == "" {
+		return report, nil
+	}
+	files := &listedFiles{contacts: f.contacts, problems: f.results, states: f.states,
+		timeStep: f.step.options.TimeStep}
+	if files.scene, err = f.scene(ctx, e); err != nil {
+		return nil, err
+	}
+	if report.Listed, err = files.audit(p, s); err != nil {
+		return nil, err
+	}
+	failures := report.Listed.failures
+	report.Wrong += len(failures)
+	report.Failures = append(report.Failures, failures[:min(20, len(failures))]...)
+	return report, nil
+}
+
+// verdict returns an error with the exit code if the claims are not good.
+func (r *verifyContactReport) verdict() error {
 	switch {
-	case report.Wrong > 0:
-		return exitf(exitWrong, "the audit refutes %s", plural(report.Wrong, "claim"))
-	case report.Undecided > 0:
-		return exitf(exitWrong, "%s undecided", plural(report.Undecided, "world"))
-	case report.Unaudited > 0 && !f.options.Bounds:
-		return exitf(exitWrong, "%s of the error not audited; see --bounds", plural(report.Unaudited, "bound"))
-	case report.Unaudited > 0:
-		return exitf(exitWrong, "%s of the error neither refuted nor confirmed", plural(report.Unaudited, "bound"))
+	case r.Wrong > 0:
+		return exitf(exitWrong, "the audit refutes %s", plural(r.Wrong, "claim"))
+	case r.Undecided > 0:
+		return exitf(exitWrong, "%s undecided", plural(r.Undecided, "world"))
+	case r.Unaudited > 0 && !r.bounds:
+		return exitf(exitWrong, "%s of the error not audited; see --bounds", plural(r.Unaudited, "bound"))
+	case r.Unaudited > 0:
+		return exitf(exitWrong, "%s of the error neither refuted nor confirmed", plural(r.Unaudited, "bound"))
+	case r.Listed != nil:
+		return r.Listed.verdict()
 	}
 	return nil
 }
@@ -143,7 +192,7 @@ func newVerifyContactReport(f *verifyContactFlags, a *verify.ContactReport) *ver
 	r := &verifyContactReport{Program: "batchbench verify contact", Version: versionString(), Date: now(),
 		Results: f.results, Model: f.options.Model.String(), Tolerance: verify.Number(f.options.Tolerance),
 		Worlds: len(a.Worlds), Solved: a.Solved, Undecided: a.Undecided, Invalid: a.Invalid,
-		Unaudited: a.Unaudited, Wrong: len(a.Failures)}
+		Unaudited: a.Unaudited, Wrong: len(a.Failures), bounds: f.options.Bounds}
 	for _, fault := range a.Failures[:min(20, len(a.Failures))] {
 		r.Failures = append(r.Failures, fault.String())
 	}
@@ -171,9 +220,10 @@ func (r *verifyContactReport) print(w io.Writer) error {
 	for _, f := range r.Failures {
 		fmt.Fprintf(&b, "  %s\n", f)
 	}
-	if r.Earlier > 0 {
-		fmt.Fprintf(&b, "%s of earlier parts of steps, whose problems the file does not have\n",
-			plural(r.Earlier, "contact"))
+	if c := r.Listed; c != nil {
+		fmt.Fprintf(&b, "%s listed, %s of them of earlier parts of steps, whose problems the file does not have; position, "+
+			"gap, parts and ID of %s not audited\n", plural(c.Contacts, "contact"), thousands(int64(c.Earlier)),
+			thousands(int64(c.Places)))
 	}
 	fmt.Fprintf(&b, "recomputed from the impulses, the largest: residual %.2g m/s, ε_p %.2g N·s, ε_d %.2g m/s, "+
 		"ε_c %.2g J, difference of velocities %.2g m/s, energy identity %.2g J\n", float64(r.Residual),

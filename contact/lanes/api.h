@@ -11,6 +11,7 @@ typedef struct {
     int32_t sweeps, steps;    // at most, of Newton's method
     int32_t refine;           // see Options
     double tolerance, relaxation;
+    double resolved; // least speed scale relative to the speeds, see Options
 } lanes_options;
 
 // The columns are those of Problem in doc.go; world holds the indices of the worlds of the group. The scratch memory

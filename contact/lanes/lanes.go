@@ -101,7 +101,8 @@ func SweepBytes(bodies, contacts int) float64 {
 func (s *Scratch) set(p *Problem, worlds int, o *Options) {
 	s.options = C.lanes_options{bodies: C.int32_t(p.Bodies), contacts: C.int32_t(p.Contacts),
 		worlds: C.int32_t(worlds), sweeps: C.int32_t(o.Sweeps), steps: C.int32_t(o.Steps),
-		tolerance: C.double(o.Tolerance), relaxation: C.double(o.Relaxation)}
+		tolerance: C.double(o.Tolerance), relaxation: C.double(o.Relaxation),
+		resolved: C.double(o.Resolved)}
 	if o.Convex {
 		s.options.convex = 1
 	}

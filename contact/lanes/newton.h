@@ -205,7 +205,7 @@ static void set_scales(world *w) {
     for (int i = 0; i < w->n; i++) {
         row *r = &w->rows[i];
         const moving *m = &w->body[r->b >= 0 ? r->b : r->a];
-        r->scale = larger(m->violation, RESOLVED / tolerance * m->speed);
+        r->scale = larger(m->violation, w->o->resolved * m->speed);
         if (r->scale > 0) w->rounding = larger(0x1p-53 * m->speed / (tolerance * r->scale), w->rounding);
     }
 }

@@ -431,7 +431,7 @@ INLINE int join(group *g, const slot *k, int h) {
 // set_scales sets the speed scales of the slots, see contact.worldSolver.setScales. Islands are found by passes
 // forwards and backwards over the slots until no number changes.
 static void set_scales(group *g, int h) {
-    vd zero = set_d(0), rounding = set_d(RESOLVED / g->o->tolerance);
+    vd zero = set_d(0), rounding = set_d(g->o->resolved);
     for (int b = 0; b <= g->o->bodies; b++) {
         body *to = &g->bodies[b];
         for (int i = 0; i < 6; i++) put_d(to->v[i], h, d(to->v_free[i], h));

@@ -11,9 +11,6 @@
 
 #include "vectors.h"
 
-// The part of the speeds at a contact that float64 resolves, see contact.resolved.
-#define RESOLVED 0x1p-44
-
 typedef struct {
     double mass, length, speed;
     double impulse, energy, spin, inertia;
