@@ -153,6 +153,7 @@ func (s *Simulation) give(w int, half *Simulation, k int) {
 	of(p.Target, q.Target, 1)
 	of(p.Warm, q.Warm, 3)
 	out, in := &s.solution, &half.solution
+	clear(out.Impulse[3*w*s.capacity : 3*(w+1)*s.capacity]) // the step in one part may have had more contacts
 	of(out.Impulse, in.Impulse, 3)
 	of(s.gap, half.gap, 1)
 	copyRow(out.Velocity, w, in.Velocity, k, 6*bodies)

@@ -100,6 +100,9 @@ type contactBody struct {
 	lin, ang             r3.Vec // v_f, then v
 	push, twist          r3.Vec // linear and angular impulse
 	storedLin, storedAng r3.Vec
+	// Sums of the lengths of the terms of both velocities, the free ones and what each contact adds.
+	linTerms, angTerms float64
+	lightness          float64 // bound of the norm of the inverse of the inertia
 }
 
 // world audits one world. The rounding error of its own sums is at most some n·2⁻⁵³ of what is added up.
@@ -116,6 +119,9 @@ func (r *ContactReport) world(p *contact.Problem, s *contact.Solution, o *Contac
 		speed = max(speed, r3.Norm(bodies[b].lin), r3.Norm(bodies[b].ang))
 	}
 	scales := contactScales(p, w, o, bodies)
+	for b := range bodies {
+		bodies[b].startTerms()
+	}
 	largest := 0.0
 	each := func(f func(k int, l r3.Vec, q [3]r3.Vec)) {
 		for k := w * p.Contacts; k < w*p.Contacts+int(p.Count[w]); k++ {
@@ -131,6 +137,8 @@ func (r *ContactReport) world(p *contact.Problem, s *contact.Solution, o *Contac
 				b := &bodies[side.body]
 				f := r3.Scale(side.sign, impulse)
 				b.push, b.twist = r3.Add(b.push, f), r3.Add(b.twist, r3.Cross(side.arm, f))
+				b.linTerms += r3.Norm(f) / b.mass
+				b.angTerms += b.lightness * r3.Norm(side.arm) * r3.Norm(f)
 			}
 		}
 	})
@@ -168,7 +176,7 @@ func (r *ContactReport) world(p *contact.Problem, s *contact.Solution, o *Contac
 			law -= slip * l.Z
 		}
 		out.measure(l, c, p.Friction[k])
-		n.add(l, c, p.Friction[k], h, scales[k-w*p.Contacts], k == w*p.Contacts)
+		n.add(l, c, p.Friction[k], h, scales[k-w*p.Contacts], contactTerms(p, k, bodies), k == w*p.Contacts)
 	})
 	out.Residual, out.Scale = n.residual, n.scale
 	out.Energy = math.Abs(work - law)

@@ -12,7 +12,9 @@ import (
 // contact.Solution.
 const contactResolved = 0x1p-44
 
-// contactRound is the part of the terms of c that rounding may make of a residual.
+// contactRound is the part of the terms of c that rounding may make of a residual: those of its own impulse and of the
+// velocities, by which a solver judges whether it can meet the tolerance, and those of all impulses on both bodies, which
+// may cancel, in what two sums of them differ by.
 const contactRound = 0x1p-49
 
 // islandScale is the speed scale of the contacts of an island, and the largest sum of speeds that it is the difference
@@ -106,6 +108,30 @@ func contactTrace(p *contact.Problem, k int, bodies []contactBody) (h float64) {
 	return h
 }
 
+// startTerms sets the sums of terms to those of the free velocities. The norm of the inverse of an inertia is at most
+// that of its columns together.
+func (b *contactBody) startTerms() {
+	b.linTerms, b.angTerms = r3.Norm(b.lin), r3.Norm(b.ang)
+	if math.IsInf(b.mass, 1) {
+		return
+	}
+	sum := 0.0
+	for _, axis := range [3]r3.Vec{{X: 1}, {Y: 1}, {Z: 1}} {
+		sum += r3.Norm2(cramer(b.inertia, axis))
+	}
+	b.lightness = math.Sqrt(sum)
+}
+
+// contactTerms is the sum of the lengths of all terms that the velocity at contact k of all worlds is the sum of.
+func contactTerms(p *contact.Problem, k int, bodies []contactBody) (terms float64) {
+	for _, side := range contactSides(p, k) {
+		if side.body >= 0 {
+			terms += bodies[side.body].linTerms + bodies[side.body].angTerms*r3.Norm(side.arm)
+		}
+	}
+	return terms
+}
+
 // naturalResidual is h·‖λ − Π_K(λ − u/h)‖ for u = c + Γ, in m/s.
 func naturalResidual(l, u r3.Vec, mu, h float64) float64 {
 	return h * r3.Norm(r3.Sub(l, nearestInCone(r3.Sub(l, r3.Scale(1/h, u)), mu)))
@@ -118,8 +144,8 @@ type natural struct {
 	blurred                float64 // largest rounding relative to the scale
 }
 
-// add adds a contact with u = c + Γ.
-func (n *natural) add(l, u r3.Vec, mu, h float64, of islandScale, first bool) {
+// add adds a contact with u = c + Γ, the sum of terms.
+func (n *natural) add(l, u r3.Vec, mu, h float64, of islandScale, terms float64, first bool) {
 	over := func(x float64) float64 {
 		if x == 0 {
 			return 0
@@ -130,8 +156,9 @@ func (n *natural) add(l, u r3.Vec, mu, h float64, of islandScale, first bool) {
 	if ratio := over(e); first || !(ratio <= n.ratio || math.IsNaN(n.ratio)) {
 		n.residual, n.scale, n.ratio = e, of.scale, ratio
 	}
-	n.possible = max(n.possible, over(e+round))
-	n.certain, n.blurred = max(n.certain, over(max(e-round, 0))), max(n.blurred, over(round))
+	sums := max(round, contactRound*(1+mu)*terms)
+	n.possible = max(n.possible, over(e+sums))
+	n.certain, n.blurred = max(n.certain, over(max(e-sums, 0))), max(n.blurred, over(round))
 }
 
 // judgeScale compares the residuals with those that a solution claims.
