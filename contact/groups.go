@@ -65,7 +65,8 @@ func (g *groups) form(p *Problem, only []int32, o *Options, refine bool, out *So
 	// The residual of Newton's method is measured anew, and rounding must not send a solved world on. Half of the
 	// steps are left for Go.
 	g.options = lanes.Options{Convex: o.Model == CCP, Tolerance: 0.999 * o.Tolerance,
-		Resolved: resolved / o.Tolerance, Sweeps: o.Sweeps, Steps: (o.Steps + 1) / 2, Relaxation: o.Relaxation, Refine: refine}
+		Resolved: resolved / o.Tolerance,
+		Sweeps:   o.Sweeps, Steps: (o.Steps + 1) / 2, Relaxation: o.Relaxation, Refine: refine}
 }
 
 // pairSet is the set of the pairs of bodies that have contacts, hashed to 64 bits.

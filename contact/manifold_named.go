@@ -20,7 +20,7 @@ type Named struct {
 // Named returns where a point has to be by its ID, with the features that Build finds. Of the pair it reads A, B, the
 // poses, and the normal.
 //
-// Heights are those over the place of the point, not over that of the crossing of two edges, which is ill-conditioned
+// The gap is that over the place of the point, not over that of the crossing of two edges, which is ill-conditioned
 // where they are nearly parallel. The point of an ID may be that of another one within 1e-5 of the size, see reduce.
 func (w *Workspace) Named(p *Pair, point *Point) (named Named) {
 	q := *p
@@ -98,7 +98,7 @@ func (w *Workspace) namedEnd(id uint64, size float64, named *Named) {
 	}
 }
 
-// heightOver is z of a feature over the origin; of an edge, where it is nearest to it across the normal.
+// heightOver is z of a feature at the origin; of an edge, where it is nearest to it across the normal.
 func (f *flat) heightOver() float64 {
 	if f.segment() {
 		return nearestAcross(f.corners[0], f.corners[1]).Z

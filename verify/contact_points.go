@@ -62,8 +62,8 @@ type ContactStep struct {
 	First    int // of the contacts of the world, as many as the problem has
 }
 
-// mergedPoints is the distance, relative to the size of a pair, up to which points are made one: 1e-5, for up to four in
-// a row.
+// mergedPoints is the distance, relative to the size of a pair, up to which points are made one: 1e-5, for up to four
+// in a row.
 const mergedPoints = 4e-5
 
 // World audits the contacts of a step of a world, whose problem the impulses were found for. fail is called with the
@@ -79,7 +79,7 @@ const mergedPoints = 4e-5
 //   - The position is where the features that the ID names meet. No other contact of the pair has the ID.
 //
 // Contacts that a solve has added at points which would enter within the step have no gap. They come last, with IDs
-// that count them, in worlds that were solved again. Their parts are not audited: that is the number returned, of bodies
+// that count them, in worlds that were solved again. Their parts are not audited: open is the number of these, of bodies
 // of more than one part.
 func (a *ContactPoints) World(s *ContactStep, fail func(i int, reason string)) (open int) {
 	if i, reason := a.place(s); reason != "" {

@@ -13,8 +13,8 @@ import (
 const contactResolved = 0x1p-44
 
 // contactRound is the part of the terms of c that rounding may make of a residual: those of its own impulse and of the
-// velocities, by which a solver judges whether it can meet the tolerance, and those of all impulses on both bodies, which
-// may cancel, in what two sums of them differ by.
+// velocities, by which a solver judges whether it can meet the tolerance, and those of all impulses on both bodies,
+// which may cancel, in what two sums of them differ by.
 const contactRound = 0x1p-49
 
 // islandScale is the speed scale of the contacts of an island, and the largest sum of speeds that it is the difference

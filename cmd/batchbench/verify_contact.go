@@ -221,8 +221,9 @@ func (r *verifyContactReport) print(w io.Writer) error {
 		fmt.Fprintf(&b, "  %s\n", f)
 	}
 	if c := r.Listed; c != nil {
-		fmt.Fprintf(&b, "%s listed, %s of them of earlier parts of steps, whose problems the file does not have; position, "+
-			"gap, parts and ID of %s not audited\n", plural(c.Contacts, "contact"), thousands(int64(c.Earlier)),
+		fmt.Fprintf(&b, "%s listed, %s of them of earlier parts of steps, whose problems the file does not have; "+
+			"position, gap, parts and ID of %s not audited\n", plural(c.Contacts, "contact"),
+			thousands(int64(c.Earlier)),
 			thousands(int64(c.Places)))
 	}
 	fmt.Fprintf(&b, "recomputed from the impulses, the largest: residual %.2g m/s, ε_p %.2g N·s, ε_d %.2g m/s, "+

@@ -191,10 +191,10 @@ func (a *listAudit) world(w int, step, world int32, first, end int) {
 		a.Places += n
 		return
 	}
-	bodies := a.problem.Bodies
+	bodies, at := a.problem.Bodies, a.rows[[2]int32{step, world}]
 	a.Places += a.points.World(&verify.ContactStep{Pose: a.states.Reals("pose")[7*bodies*before:][:7*bodies],
-		Momentum: a.states.Reals("momentum")[3*bodies*before:][:3*bodies], Solves: int(a.states.Ints("solves")[a.rows[[2]int32{
-			step, world}]]), Problem: a.problem, World: w, Contacts: &a.list, First: last}, fail)
+		Momentum: a.states.Reals("momentum")[3*bodies*before:][:3*bodies],
+		Solves:   int(a.states.Ints("solves")[at]), Problem: a.problem, World: w, Contacts: &a.list, First: last}, fail)
 }
 
 // fault is what is wrong with row i of a file of contacts, which is contact c of the problems.
@@ -221,11 +221,11 @@ func (a *listAudit) fault(c, i int) string {
 func (r *listedReport) verdict() error {
 	switch {
 	case r.Places > 0 && !r.stated:
-		return exitf(exitWrong, "position, gap, parts and ID of %s not audited; see --states, and the worlds of the step",
-			plural(r.Places, "contact"))
+		return exitf(exitWrong, "position, gap, parts and ID of %s not audited; see --states, and the worlds of the "+
+			"step", plural(r.Places, "contact"))
 	case r.Places > 0:
-		return exitf(exitWrong, "position, gap, parts and ID of %s not audited: of steps in parts, or after states that "+
-			"are not in the file", plural(r.Places, "contact"))
+		return exitf(exitWrong, "position, gap, parts and ID of %s not audited: of steps in parts, or after states "+
+			"that are not in the file", plural(r.Places, "contact"))
 	case r.Worlds > 0:
 		return exitf(exitWrong, "%s without contacts not audited; see --states", plural(r.Worlds, "solved world"))
 	}

@@ -88,7 +88,8 @@ func steppedFiles(t *testing.T, dir, name string, scene []string, more ...string
 	}
 	command(step...).want(t, exitGood)
 	return &listedFiles{contacts: at("_c"), problems: at("_p"), states: at(""), timeStep: 5e-3},
-		append([]string{"verify", "contact", "--results", at("_p"), "--contacts", at("_c"), "--states", at("")}, scene...)
+		append([]string{"verify", "contact", "--results", at("_p"), "--contacts", at("_c"), "--states",
+			at("")}, scene...)
 }
 
 // TestVerifyListed: contacts of steps pass as they were written, in full by their states and the worlds.
@@ -104,13 +105,13 @@ func TestVerifyListed(t *testing.T) {
 		command(append(full[:8:8], "--time-step", "1e-3")...).want(t, exitBadInput).says(t, "go together")
 		command(append(full[:len(full):len(full)], "--time-step", "1e-3")...).want(t, exitBadInput).says(t,
 			files.contacts+" claims the time step 0.005 s")
-		command(append(full[:2:2], "--results", files.problems, "--states", files.states)...).want(t, exitBadInput).says(t,
-			"--contacts")
+		command(append(full[:2:2], "--results", files.problems, "--states", files.states)...).want(t, exitBadInput).
+			says(t, "--contacts")
 		_, full = steppedFiles(t, dir, name, scene, "--every", "2")
 		command(full...).want(t, exitWrong).says(t, "not in the file")
 	}
-	command("verify", "contact", "--results", "p.npz", "--contacts", "c.npz", "--states", "s.npz", "--shapes", "s.json").
-		want(t, exitBadInput).says(t, "--worlds is missing")
+	command("verify", "contact", "--results", "p.npz", "--contacts", "c.npz", "--states", "s.npz", "--shapes",
+		"s.json").want(t, exitBadInput).says(t, "--worlds is missing")
 }
 
 // listedLies are changes of a column of a file of contacts, in some rows.
@@ -234,8 +235,10 @@ func (l *listedTeller) all(name string) {
 		}
 		for by, change := range map[string]func(x uint64) uint64{"one more": func(x uint64) uint64 { return x + 1 },
 			"another feature of A": func(x uint64) uint64 { return x ^ 1<<31 },
-			"another kind":         func(x uint64) uint64 { return x ^ 1<<62 }, "zero": func(uint64) uint64 { return 0 },
-			"the witnesses": func(uint64) uint64 { return 3 << 62 }, "ones": func(uint64) uint64 { return math.MaxUint64 },
+			"another kind":         func(x uint64) uint64 { return x ^ 1<<62 },
+			"zero":                 func(uint64) uint64 { return 0 },
+			"the witnesses":        func(uint64) uint64 { return 3 << 62 },
+			"ones":                 func(uint64) uint64 { return math.MaxUint64 },
 			"a point that entered": func(uint64) uint64 { return 3<<62 + 1<<31 }} {
 			kept := slices.Clone(list.ID)
 			for k, i := range l.rows(n, all) {
@@ -384,7 +387,8 @@ func TestVerifyListedWorlds(t *testing.T) {
 		}
 	}
 	write(files.contacts, listedColumns(), table.Rows, values)
-	for _, status := range []contact.StepStatus{contact.MotionUndecided, contact.NotStepped, contact.AdvancedInParts, 99} {
+	for _, status := range []contact.StepStatus{contact.MotionUndecided, contact.NotStepped, contact.AdvancedInParts,
+		99} {
 		codes := slices.Clone(states.Codes("status"))
 		codes[7] = uint8(status)
 		forged := slices.Clone(stateValues)

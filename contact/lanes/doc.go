@@ -36,9 +36,10 @@ type Problem struct {
 
 // Options of a call.
 type Options struct {
-	Convex     bool    // the CCP in place of the NCP
-	Tolerance  float64 // of the residual relative to the speed scale, see contact.Solution
-	Resolved   float64 // speed scale of an island at least, relative to its speeds: what float64 resolves over the tolerance
+	Convex    bool    // the CCP in place of the NCP
+	Tolerance float64 // of the residual relative to the speed scale, see contact.Solution
+	// Resolved is the least speed scale of an island relative to its speeds: what float64 resolves, over the tolerance.
+	Resolved   float64
 	Steps      int     // at most, of Newton's method
 	Sweeps     int     // at most; a residual follows each fifth and the last
 	Relaxation float64 // ω, in (0, 2)
