@@ -79,8 +79,8 @@ const mergedPoints = 4e-5
 //   - The position is where the features that the ID names meet. No other contact of the pair has the ID.
 //
 // Contacts that a solve has added at points which would enter within the step have no gap. They come last, with IDs
-// that count them, in worlds that were solved again. Their parts are not audited: open is the number of these, of bodies
-// of more than one part.
+// that count them, in worlds that were solved again. Their parts are not audited: open is the number of these, of
+// bodies of more than one part.
 func (a *ContactPoints) World(s *ContactStep, fail func(i int, reason string)) (open int) {
 	if i, reason := a.place(s); reason != "" {
 		fail(0, fmt.Sprintf("the state before the step: body %d: %s", i, reason))
@@ -204,8 +204,8 @@ func (a *ContactPoints) arms(s *ContactStep, i int, entered bool) string {
 		// Of the pose, the rotation of the center of mass, the position and the arm: a few units each.
 		allowed := 64 * eps * (norm(at) + norm(center) + norm(a.poses[side.body].Position) + norm(side.arm))
 		if off := norm(r3.Sub(arm, side.arm)); !(off <= allowed) {
-			return fmt.Sprintf("position %v, %g m from where the arm of the problem from body %d ends", c.Position[3*k:3*k+3],
-				off, side.body)
+			return fmt.Sprintf("position %v, %g m from where the arm of the problem from body %d ends",
+				c.Position[3*k:3*k+3], off, side.body)
 		}
 	}
 	return ""
@@ -259,7 +259,8 @@ func (a *ContactPoints) point(s *ContactStep, i int, key pairKey) string {
 		a.solved, a.lower = key, ref.Solve(&pair, ref.Options{}, &a.solver).Lower
 	}
 	if !(plane >= a.lower-2*slack) {
-		return fmt.Sprintf("normal %v, whose planes prove a distance of %g m, where it is at least %g", n, plane, a.lower)
+		return fmt.Sprintf("normal %v, whose planes prove a distance of %g m, where it is at least %g", n, plane,
+			a.lower)
 	}
 
 	// The points half a gap from the position.
