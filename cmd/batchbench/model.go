@@ -47,6 +47,10 @@ func (f *modelFlags) check(shapes string) error {
 		return errors.New("--shapes and --model are two forms of the same input; give one of them")
 	case !slices.Contains(concaveMeshes, f.concave):
 		return fmt.Errorf("--concave %q: want %s", f.concave, strings.Join(concaveMeshes, ", "))
+	case f.isMesh() && len(f.packages) > 0:
+		return fmt.Errorf("--package is about URDF files, and --model %s is a mesh", f.model)
+	case f.isMesh() && f.srdf != "":
+		return fmt.Errorf("--srdf is about URDF files, and --model %s is a mesh", f.model)
 	}
 	return f.known()
 }

@@ -157,6 +157,8 @@ func TestModelRefused(t *testing.T) {
 		{[]string{"--shapes", in("shapes.json"), "--concave", "hull"}, "--model, which is missing"},
 		{[]string{"--shapes", in("shapes.json"), "--package", "a=b"}, "--model, which is missing"},
 		{[]string{"--model", in("wedge.obj"), "--concave", "convex"}, "want raise, hull, coacd"},
+		{[]string{"--model", in("wedge.obj"), "--package", "a=b"}, "--package is about URDF files, and --model"},
+		{[]string{"--model", in("wedge.obj"), "--srdf", in("arm.srdf")}, "--srdf is about URDF files, and --model"},
 		{nil, "--shapes is missing"},
 		{[]string{"--model", in("wedge.obj"), "--out", in("wedge.obj")}, "one file"},
 	} {
