@@ -314,9 +314,7 @@ func runStep(ctx context.Context, e *env, f *stepFlags) (err error) {
 	var still *contact.StillError
 	if err != nil && !errors.As(err, &still) {
 		if ctx.Err() != nil {
-			err = errors.Join(err, r.save())
-			e.warn("%s steps of %s are saved in %s; the same command with --resume goes on", thousands(int64(r.step)),
-				thousands(int64(f.steps)), r.folder)
+			r.interrupted(e)
 		}
 		return err
 	}
@@ -330,6 +328,16 @@ func runStep(ctx context.Context, e *env, f *stepFlags) (err error) {
 			r.step, f.steps)
 	}
 	return err
+}
+
+// interrupted saves the steps of a run that was interrupted.
+func (r *stepRun) interrupted(e *env) {
+	if err := r.save(); err != nil {
+		e.warn("the steps since the last part of %s are not saved: %v", r.folder, err)
+		return
+	}
+	e.warn("%s steps of %s are saved in %s; the same command with --resume goes on", thousands(int64(r.step)),
+		thousands(int64(r.flags.steps)), r.folder)
 }
 
 // stepReport is the report of `step --json`.
