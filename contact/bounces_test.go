@@ -122,8 +122,8 @@ func TestRodImpact(t *testing.T) {
 					run(t, bounded, 1, nil)
 					newton, _ := s.energies(0)
 					after, _ := bounded.energies(0)
-					if after > before*(1+1e-9) || newton <= before && math.Abs(after/newton-1) > 1e-9 ||
-						newton > before && after < 0.9*before {
+					if !(after <= before*(1+1e-9)) || newton <= before && !(math.Abs(after/newton-1) <= 1e-9) ||
+						newton > before && !(after >= 0.9*before) {
 						t.Errorf("μ %g, e %g, θ %g, slip %g, %s: energy × %g by the bounded law, %g by Newton's", mu, e,
 							theta, u, kind, after/before, newton/before)
 					}

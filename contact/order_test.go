@@ -136,7 +136,7 @@ func TestTopStands(t *testing.T) {
 			})
 			rate := (lean - from) / 1.5
 			t.Logf("μ %g, step %g: leans by %.4f rad after 2 s, by %.2e rad/s", mu, dt, lean, rate)
-			if !(math.Abs(lean) <= 0.03) || mu > 0 && last > 0 && !(last/rate > 1.7 && last/rate < 2.4) ||
+			if !(math.Abs(lean) <= 0.03) || mu > 0 && last != 0 && !(last/rate > 1.7 && last/rate < 2.4) ||
 				mu == 0 && !(math.Abs(rate) < 5e-4) {
 				t.Errorf("μ %g, step %g: leans by %.4f rad after 2 s, by %.2e rad/s", mu, dt, lean, rate)
 			}
