@@ -62,7 +62,8 @@ func (s *worldSolver) newtonMemory() bool {
 	return s.fillPattern()
 }
 
-// room returns an error if Newton's method for a world would take so much more memory than there is, in all workers.
+// room returns an error if Newton's method for a world would take so much more memory than there is, in all goroutines
+// of the call.
 func (s *worldSolver) room(bytes float64) error {
 	if s.newton.memory != nil {
 		return s.newton.memory(bytes)

@@ -134,6 +134,9 @@ func (s *Solver) Solve(ctx context.Context, p *Problem, o Options, out *Solution
 	for len(s.workers) < workers {
 		s.workers = append(s.workers, new(worldSolver))
 	}
+	for _, w := range s.workers[:workers] {
+		w.sharing = workers
+	}
 	if workers == 1 {
 		for g := range n {
 			if g%16 == 0 && ctx.Err() != nil {
@@ -245,7 +248,6 @@ func (s *worldSolver) solve(o *Options, swept, more bool, g *groups, w int) {
 	if !done && !swept && o.Sweeps > 0 {
 		done = s.sweepAll(o, more)
 	}
-	s.sharing = max(o.Workers, 1)
 	if !done && o.Steps > 0 && g != nil {
 		done = s.newtonKernel(g, w, o)
 	}

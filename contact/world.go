@@ -51,7 +51,7 @@ type worldSolver struct {
 	newton              newtonState
 	group               [lanes.Width]int32
 	scratch             lanes.Scratch
-	sharing             int // the memory: workers, see room
+	sharing             int // the memory: goroutines of the call, see room
 	escape              escapeState
 }
 
