@@ -301,6 +301,38 @@ def test_view_of_folders(engine: cl.Engine, batchbench: Path, tmp_path: Path) ->
     assert main([*words, "--out", str(tmp_path / "none.html")]) == 3
 
 
+def test_view_of_a_model(engine: cl.Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page of pairs of the shapes of a model is that of the file of shapes that convert writes."""
+    (tmp_path / "part.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n")
+    model, shapes = tmp_path / "model.urdf", tmp_path / "shapes.json"
+    link = '<link name="{}"><collision><geometry>{}</geometry></collision></link>'
+    links = link.format("a", '<mesh filename="package://p/part.obj"/>') + link.format("b", '<sphere radius="0.3"/>')
+    joint = '<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>'
+    model.write_text(f'<robot name="r">{links}{joint}</robot>')
+    flags = ["--package", f"p={tmp_path}", "--concave", "hull"]
+    assert main(["convert", str(model), str(shapes), *flags]) == 0
+    pairs, out, rest = tmp_path / "pairs.npz", tmp_path / "out.npz", np.tile([1.0, 0, 0, 0], (3, 1))
+    columns: dict[str, Any] = {
+        "position_a": np.zeros((3, 3)),
+        "rotation_a": rest,
+        "position_b": np.eye(3) * 2,
+        "rotation_b": rest,
+    }
+    np.savez(pairs, shape_a=np.zeros(3, np.int32), shape_b=np.ones(3, np.int32), **columns)
+    cl.score_file(pairs, out, library=shapes, engine=engine)
+    words = ["view", "--pairs", str(pairs), "--results", str(out), "--out"]
+    assert main([*words, str(tmp_path / "1.html"), "--shapes", str(shapes)]) == 0
+    assert main([*words, str(tmp_path / "2.html"), "--model", str(model), *flags]) == 0
+    assert (tmp_path / "1.html").read_text() == (tmp_path / "2.html").read_text()
+    for eaten in (model, tmp_path / "part.obj"):
+        before = eaten.read_bytes()
+        assert main([*words, str(eaten), "--model", str(model), *flags]) == 3 and eaten.read_bytes() == before
+    for wrong in (["--shapes", str(shapes), *flags], ["--shapes", str(shapes), "--model", str(model)], []):
+        with pytest.raises(SystemExit, match="2"):
+            main([*words, str(tmp_path / "3.html"), *wrong])
+    assert "are about --model" in capsys.readouterr().err and not (tmp_path / "3.html").exists()
+
+
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
 @pytest.mark.parametrize("query", ["growth", "penetration"])
 def test_view_of_a_query(engine: cl.Engine, batchbench: Path, tmp_path: Path, ending: str, query: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _native as nat
+from ._convert import add_options, scene_of
 from ._errors import FileError
 from ._library import Library
 from ._outputs import not_onto
@@ -25,7 +26,9 @@ _INPUT = ("shape_a", "shape_b", "position_a", "rotation_a", "position_b", "rotat
 def view(words: list[str]) -> int:
     """The command: a page of rows of files that batchbench or ``score_file`` wrote."""
     parser = argparse.ArgumentParser(prog="clearance view", description="rows of files as one HTML page")
-    parser.add_argument("--shapes", required=True, help="shapes.json")
+    shapes = parser.add_mutually_exclusive_group(required=True)
+    shapes.add_argument("--shapes", help="shapes.json")
+    shapes.add_argument("--model", help="in place of --shapes: a URDF or MJCF file, or a mesh; its options are below")
     parser.add_argument("--pairs", required=True, help="pairs, .npz or (with pyarrow) .parquet, or a folder of them")
     parser.add_argument("--results", required=True, help="their results, .npz or .parquet, or a folder")
     parser.add_argument("--out", required=True, help="the page to write; .json: the scene description alone")
@@ -37,8 +40,16 @@ def view(words: list[str]) -> int:
         "--trace", type=_rows, default=[], help="rows, as in 7,40, whose steps are shown: the back end ref solves them"
     )
     parser.add_argument("--method", default="auto", help="method of the traced rows: auto, gjk, nesterov, polyak, rtr")
+    before = {action.dest for action in parser._actions}
+    add_options(parser)
     options = parser.parse_args(words)
-    _keep(options.out, {name: getattr(options, name) for name in ("shapes", "pairs", "results")})
+    of_model = {name: value for name, value in vars(options).items() if name not in before}
+    if of_model and options.model is None:
+        parser.error("--concave, --tolerance, --package, --srdf, --omit and --strict are about --model")
+    if options.model is not None and Path(options.out).suffix.lower() not in (".html", ".json"):
+        raise FileError(f"{options.out}: want a name that ends in .html or .json")  # which no mesh of a model has
+    files = {name: getattr(options, name, None) for name in ("shapes", "model", "srdf", "pairs", "results")}
+    _keep(options.out, {name: path for name, path in files.items() if path is not None})
     pairs, _ = _read(options.pairs, _INPUT, _INPUT)
     found, query = _read(options.results, [name for name in COLUMNS if name != "bits"], ("status",))
     if len(pairs["shape_a"]) != len(found["status"]):
@@ -47,7 +58,7 @@ def view(words: list[str]) -> int:
         raise FileError(f"{options.results}: status: want codes from 0 to {len(STATUSES) - 1}")
     double = "distance" in found and found["distance"].dtype == np.float64
     result = Result(**found, query=query, precision="double" if double else "single")
-    library = Library.load(options.shapes)
+    library = Library.load(options.shapes) if options.model is None else scene_of(options.model, of_model).library
     arrays = [pairs[name] for name in _INPUT]
     some = {"rows": options.rows, "most": options.most, "trace": options.trace, "method": options.method}
     page = show(result, library, *arrays, quat="wxyz", **some)
@@ -63,7 +74,7 @@ def _keep(out: str, inputs: dict[str, str]) -> None:
     """Refuse an output that is one file with an input, or with a mesh that the shapes name; links are followed."""
     named = list(inputs.items())
     try:
-        document = json.loads(Path(inputs["shapes"]).read_text("utf-8-sig"))
+        document = json.loads(Path(inputs["shapes"]).read_text("utf-8-sig")) if "shapes" in inputs else {}
         lists = [entry for key in ("shapes", "bodies") for entry in document.get(key, [])]
         named += [("shapes", str(Path(inputs["shapes"]).parent / entry["mesh"])) for entry in lists if "mesh" in entry]
     except (OSError, ValueError, AttributeError, TypeError):
