@@ -33,9 +33,9 @@ func TestCorners(t *testing.T) {
 				scene := testScene(t, []geom.Shape{geom.Box{HalfExtents: half}}, []r3.Vec{half}, 1, mu, 0)
 				state := stateOf(0, nil)
 				for range worlds {
-					// The far corner is at the gap that it closes in the step after the impact: a corner that is hit makes
-					// the other end of a rod 1.5 times as fast, and that of a plate 1.7 times. Those of 1.25 times the way
-					// without the impact have contacts at once.
+					// The far corner is at the gap that it closes in the step after the impact: where a corner is hit, the
+					// other end of a rod becomes 1.5 times as fast, and that of a plate 1.7 times. Corners within 1.25 of
+					// the way without the impact have contacts at once.
 					speed := 1 + 9*rng.Float64()
 					gap := (1.1 + 0.6*rng.Float64()) * speed * dt
 					angle := math.Asin(min(0.5, gap/(2*half.X)))
@@ -74,8 +74,8 @@ func TestCorners(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d steps have contacts at corners that had none; deepest after a step %.3g %%, within one %.3g %% of the width",
-		entered, 100*after, 100*within)
+	t.Logf("%d steps have contacts at corners that had none; the deepest is %.3g %% of the width after a step, %.3g %% "+
+		"within one", entered, 100*after, 100*within)
 	if entered < 50 {
 		t.Errorf("corners without a contact in %d steps: the test shows little", entered)
 	}
