@@ -191,8 +191,8 @@ func (s *Simulation) enter(u *suspect, q *paths, n r3.Vec, t float64, k int) {
 	}
 	a, b := s.bodiesOf(int(u.world), p)
 	at := s.pointOf(u, q, n, q.a.armAt(a0, t), q.b.armAt(b0, t))
-	k, armA, armB := int(u.world)*len(s.scene.Body), r3.Sub(at, a.center), r3.Sub(at, b.center)
-	speed := dotVec(n, r3.Sub(s.velocityAt(k+int(p.b), armB), s.velocityAt(k+int(p.a), armA)))
+	first, armA, armB := int(u.world)*len(s.scene.Body), r3.Sub(at, a.center), r3.Sub(at, b.center)
+	speed := dotVec(n, r3.Sub(s.velocityAt(first+int(p.b), armB), s.velocityAt(first+int(p.a), armA)))
 	missing := u.goal - dotVec(n, r3.Sub(b1, a1))
 	target := speed + missing/s.o.TimeStep
 	if target < 0 { // a gap, which restitution may keep open

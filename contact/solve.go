@@ -25,7 +25,7 @@ type Options struct {
 	// Relaxation is the factor ω of the sweeps, in (0, 2). Zero: 1.3.
 	Relaxation float64
 	// Steps is the largest number of steps of Newton's method. Zero: 400. Negative: none. A world of the NCP that stays
-	// undecided starts again twice, with as many steps each.
+	// undecided starts again twice, with as many steps each, and as many to the convex solution that one begins at.
 	Steps int
 	// Bound asks for the bound of the error of the CCP. It costs a second solve.
 	Bound bool

@@ -200,7 +200,7 @@ func clearance_describe(out *C.char, size C.int64_t) C.int64_t {
 	return writeJSON(out, size, func() (any, error) { return describe(), nil })
 }
 
-// writeJSON writes a description, see write, and returns -1 for one that there is not.
+// writeJSON writes a description, see write, and returns -1 if there is an error.
 func writeJSON(out *C.char, size C.int64_t, of func() (any, error)) (need C.int64_t) {
 	need = -1
 	err := func() (err error) {
