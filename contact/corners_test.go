@@ -33,9 +33,9 @@ func TestCorners(t *testing.T) {
 				scene := testScene(t, []geom.Shape{geom.Box{HalfExtents: half}}, []r3.Vec{half}, 1, mu, 0)
 				state := stateOf(0, nil)
 				for range worlds {
-					// The far corner is at the gap that it closes in the step after the impact: where a corner is hit, the
-					// other end of a rod becomes 1.5 times as fast, and that of a plate 1.7 times. Corners within 1.25 of
-					// the way without the impact have contacts at once.
+					// The far corner is at the gap that it closes in the step after the impact: where a corner
+					// is hit, the other end of a rod becomes 1.5 times as fast, and that of a plate 1.7 times.
+					// Corners within 1.25 of the way without the impact have contacts at once.
 					speed := 1 + 9*rng.Float64()
 					gap := (1.1 + 0.6*rng.Float64()) * speed * dt
 					angle := math.Asin(min(0.5, gap/(2*half.X)))
@@ -43,7 +43,8 @@ func TestCorners(t *testing.T) {
 					tilt.Position.Z = 0.02*speed*dt*rng.Float64() - lowestCorner(&tilt, half)
 					one := stateOf(1, []geom.Pose{geom.IdentityPose(), tilt})
 					one.Velocity[5] = -speed
-					state.Pose, state.Velocity = append(state.Pose, one.Pose...), append(state.Velocity, one.Velocity...)
+					state.Pose = append(state.Pose, one.Pose...)
+					state.Velocity = append(state.Velocity, one.Velocity...)
 				}
 				state.Worlds, state.Momentum = worlds, make([]float64, len(state.Velocity))
 				s := simulation(t, scene, state, StepOptions{TimeStep: dt, Gravity: down})

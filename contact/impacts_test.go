@@ -21,8 +21,8 @@ var (
 	impactCount = flag.Int("impacts", 600, "worlds of two bodies that TestRandomImpacts throws on the ground")
 	impactSeed  = flag.Uint64("impact-seed", 5, "seed of TestRandomImpacts")
 
-	slidingCount = flag.Int("sliding-impacts", 48, "worlds of TestSlidingImpacts")
-	slidingSeed  = flag.Uint64("sliding-seed", 13, "seed of TestSlidingImpacts")
+	slidingCount = flag.Int("sliding-impacts", 24, "worlds of TestSlidingImpacts")
+	slidingSeed  = flag.Uint64("sliding-seed", 20, "seed of TestSlidingImpacts")
 )
 
 // impactScene is a half-space, a body of a kind and one of any kind, with a friction and a restitution.
