@@ -75,8 +75,8 @@ func TestCorners(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d steps have contacts at corners that had none; the deepest is %.3g %% of the width after a step, %.3g %% "+
-		"within one", entered, 100*after, 100*within)
+	t.Logf("%d steps have contacts at corners that had none; the deepest is %.3g %% of the width after a step, "+
+		"%.3g %% within one", entered, 100*after, 100*within)
 	if entered < 50 {
 		t.Errorf("corners without a contact in %d steps: the test shows little", entered)
 	}
