@@ -23,7 +23,7 @@ type ContactWorld struct {
 	// Residual and Scale are those of the contact at which their ratio is largest, in m/s, see [contact.Solution].
 	Residual, Scale               float64
 	Primal, Dual, Complementarity float64 // ε_p in N·s, ε_d in m/s, ε_c in J
-	Velocity                      float64 // largest difference of a stored velocity and v_f + M⁻¹Jᵀλ
+	Velocity                      float64 // largest difference of a stored velocity and v_f + M⁻¹Jᵀλ, of m/s and rad/s
 	// Energy is the error of the identity of energy, J:
 	// vᵀM(v − v_f) = Σ λ_N·c*_N − λᵀRλ − Σ μλ_N‖c_T‖, for the CCP without the last sum. Bodies that impulses do not
 	// move add the power that they transmit.
@@ -110,13 +110,11 @@ func (r *ContactReport) world(p *contact.Problem, s *contact.Solution, o *Contac
 	out := &r.Worlds[w]
 	out.Error = math.NaN()
 	bodies := make([]contactBody, p.Bodies)
-	speed := 0.0
 	for b := range bodies {
 		k := 6 * (w*p.Bodies + b)
 		bodies[b] = contactBody{mass: p.Mass[w*p.Bodies+b], inertia: [6]float64(p.Inertia[k:]),
 			lin: triple(p.Velocity[k:]), ang: triple(p.Velocity[k+3:]),
 			storedLin: triple(s.Velocity[k:]), storedAng: triple(s.Velocity[k+3:])}
-		speed = max(speed, r3.Norm(bodies[b].lin), r3.Norm(bodies[b].ang))
 	}
 	scales := contactScales(p, w, o, bodies)
 	for b := range bodies {
@@ -150,17 +148,17 @@ func (r *ContactReport) world(p *contact.Problem, s *contact.Solution, o *Contac
 			body.ang = r3.Add(body.ang, cramer(body.inertia, body.twist))
 		}
 		work += r3.Dot(body.lin, body.push) + r3.Dot(body.ang, body.twist) // vᵀM(v − v_f) = vᵀJᵀλ
-		speed = max(speed, r3.Norm(body.lin), r3.Norm(body.ang))
-		out.Velocity = max(out.Velocity, r3.Norm(r3.Sub(body.lin, body.storedLin)),
-			r3.Norm(r3.Sub(body.ang, body.storedAng)))
+		r.judgeVelocity(w, b, body, p.Count[w])
 	}
-	law, terms := 0.0, math.Abs(work)
+	speed, law, terms := 0.0, 0.0, math.Abs(work)
 	var n natural
 	each(func(k int, l r3.Vec, _ [3]r3.Vec) {
-		c, _ := relativeVelocity(p, k, bodies)
-		h := contactTrace(p, k, bodies)
+		c, sum := relativeVelocity(p, k, bodies)
+		h, of := contactTrace(p, k, bodies), scales[k-w*p.Contacts]
+		sum = max(sum, of.speed)
 		if len(p.Target) > 0 {
 			c.Z -= p.Target[k]
+			sum += math.Abs(p.Target[k])
 			law += l.Z * p.Target[k]
 			terms += math.Abs(l.Z * p.Target[k])
 		}
@@ -168,20 +166,22 @@ func (r *ContactReport) world(p *contact.Problem, s *contact.Solution, o *Contac
 			rT, rN := p.Compliance[2*k], p.Compliance[2*k+1]
 			c = r3.Add(c, r3.Vec{X: rT * l.X, Y: rT * l.Y, Z: rN * l.Z})
 			h += 2*rT + rN
+			sum += max(rT, rN) * r3.Norm(l)
 			law -= rT*(l.X*l.X+l.Y*l.Y) + rN*l.Z*l.Z
 		}
+		speed = max(speed, sum)
 		terms += r3.Norm(l) * r3.Norm(c)
 		if slip := p.Friction[k] * math.Hypot(c.X, c.Y); o.Model == contact.NCP {
 			c.Z += slip
 			law -= slip * l.Z
 		}
 		out.measure(l, c, p.Friction[k])
-		n.add(l, c, p.Friction[k], h, scales[k-w*p.Contacts], contactTerms(p, k, bodies), k == w*p.Contacts)
+		n.add(l, c, p.Friction[k], h, of, contactTerms(p, k, bodies), k == w*p.Contacts)
 	})
 	out.Residual, out.Scale = n.residual, n.scale
 	out.Energy = math.Abs(work - law)
 	r.judgeScale(s, o, w, &n, scales)
-	r.judge(p, s, o, w, speed, largest, terms)
+	r.judge(p, s, w, speed, largest, terms)
 }
 
 // measure adds a contact, whose c includes Γ, to the residuals.
@@ -191,16 +191,34 @@ func (c *ContactWorld) measure(l, u r3.Vec, mu float64) {
 	c.Complementarity = max(c.Complementarity, math.Abs(r3.Dot(l, u)))
 }
 
-// contactRounding is the relative rounding error that the audit allows itself and the solver, of sums of some
-// hundred terms and of the inverse of an inertia with a condition of 1e4.
+// contactRounding is the rounding error of residuals and energies that the audit allows itself and the solver, relative
+// to the speeds, impulses and energies of the world: of sums of some hundred terms and of the inverse of an inertia
+// with a condition of 1e4.
 const contactRounding = 1e-9
 
-func (r *ContactReport) judge(p *contact.Problem, s *contact.Solution, o *ContactAudit, w int,
-	speed, largest, terms float64) {
-	c := &r.Worlds[w]
-	if !(c.Velocity <= contactRounding*speed) {
-		r.fail(w, "velocity", "stored velocities differ from v_f + M⁻¹Jᵀλ by %g m/s", c.Velocity)
+// judgeVelocity compares the velocity of a body with the stored one, lengths with lengths and angles with angles: a
+// small body that rotates fast has no large speed. Rounding of a sum of n terms is at most n units of 2⁻⁵³ of the norms
+// of its terms; a hundred units more are those of each term, and the rounding error of the inverse of an inertia grows
+// with its condition, which is at most lightness times the trace.
+func (r *ContactReport) judgeVelocity(w, b int, body *contactBody, n int32) {
+	lin, ang := r3.Norm(r3.Sub(body.lin, body.storedLin)), r3.Norm(r3.Sub(body.ang, body.storedAng))
+	out := &r.Worlds[w]
+	out.Velocity = max(out.Velocity, lin, ang)
+	units := float64(n+100) * 0x1p-53
+	condition := 1.0
+	if body.lightness > 0 { // else the inertia is not read
+		condition = max(condition, body.lightness*(body.inertia[0]+body.inertia[1]+body.inertia[2]))
 	}
+	if !(lin <= units*body.linTerms) || !(ang <= units*condition*body.angTerms) {
+		r.fail(w, "velocity", "body %d: the stored velocity differs from v_f + M⁻¹Jᵀλ by %g m/s and %g rad/s", b, lin,
+			ang)
+	}
+}
+
+// judge compares ε_p, ε_d and ε_c, and the identity of energy. speed is the largest sum of speeds that the velocity
+// of a contact is made from, largest the largest component of an impulse, and terms what the energies are the sum of.
+func (r *ContactReport) judge(p *contact.Problem, s *contact.Solution, w int, speed, largest, terms float64) {
+	c := &r.Worlds[w]
 	for _, e := range [...]struct {
 		name              string
 		stored, own, unit float64

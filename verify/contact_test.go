@@ -75,3 +75,42 @@ func TestAuditContactsFinds(t *testing.T) {
 		}
 	}
 }
+
+// TestAuditContactsFree: worlds whose free motion solves them have the speed scale that float64 resolves under the
+// tolerance, of which the audit is not refused.
+func TestAuditContactsFree(t *testing.T) {
+	for _, m := range []contact.Model{contact.NCP, contact.CCP} {
+		for _, tolerance := range []float64{1e-6, 1e-3} {
+			p, s := auditedScene(t, "random", 300, contact.Options{Model: m, Tolerance: tolerance})
+			free := 0
+			for w, x := range s.Residual {
+				if x == 0 && s.Scale[w] > 0 {
+					free++
+				}
+			}
+			r, err := verify.AuditContacts(p, s, verify.ContactAudit{Model: m, Tolerance: tolerance})
+			if err != nil || len(r.Failures) > 0 || free < 5 {
+				t.Errorf("%v to %g: %d worlds are free; %v, %v", m, tolerance, free, err, r.Failures)
+			}
+		}
+	}
+}
+
+// TestAuditContactsHeavy: residuals of a box of 1 kg below one of 1000 kg are known to the rounding of the impulses at
+// all of its contacts, not to that of one.
+func TestAuditContactsHeavy(t *testing.T) {
+	p, err := scenes.Generate("heavy", 600, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []contact.Model{contact.NCP, contact.CCP} {
+		var s contact.Solution
+		if err := contact.Solve(t.Context(), p, contact.Options{Model: m}, &s); err != nil {
+			t.Fatal(err)
+		}
+		r, err := verify.AuditContacts(p, &s, verify.ContactAudit{Model: m, Tolerance: 1e-6})
+		if err != nil || len(r.Failures) > 0 {
+			t.Errorf("%v: %v, %v", m, err, r.Failures)
+		}
+	}
+}
