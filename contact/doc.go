@@ -8,10 +8,10 @@
 // space first, and ends worlds that remain by a proximal Newton method. Package ref has these and other solvers in
 // a dense form.
 //
-// Every answer states its residual, recomputed in float64 from the impulses. A world above the tolerance is
-// [Undecided], and a world of invalid input [Invalid]. A residual is no error: for the CCP, whose velocity is
-// unique, [Options].Bound asks for a proved bound of the error in velocity. For the NCP there is none, since its
-// solutions need not be unique.
+// Every answer states its residual in m/s, recomputed in float64 from the impulses, and the speed scale of its
+// island. A world in which their ratio exceeds the tolerance is [Undecided], and a world of invalid input [Invalid].
+// A residual is no error: for the CCP, whose velocity is unique, [Options].Bound asks for a proved bound of the error
+// in velocity. For the NCP there is none, since its solutions need not be unique.
 //
 // # Layers and threads
 //

@@ -179,7 +179,7 @@ func (s *Simulation) listOpen() bool {
 func (s *Simulation) turnsApart(w int, p *partPair) bool {
 	a, b := s.bodiesOf(w, p)
 	shift, between := r3.Scale(s.o.TimeStep, r3.Sub(b.next.velocity, a.next.velocity)), r3.Sub(b.center, a.center)
-	rounding := 1e-12 * (taxicab(a.center) + taxicab(b.center) + p.size)
+	rounding := 1e-12 * (taxicab(a.center) + taxicab(b.center) + p.size) // see ballsApart
 	switch {
 	case s.features[p.shapeA].form == formPlane:
 		n, point := a.matrix.MulVec(p.normalA), r3.Add(a.pose.Position, a.matrix.MulVec(p.centerA))
@@ -238,7 +238,8 @@ func (s *Simulation) gapAlong(p *partPair, n r3.Vec, poseA, poseB *geom.Pose) fl
 	return -s.features[p.shapeA].farthest(poseA, n) - s.features[p.shapeB].farthest(poseB, r3.Scale(-1, n))
 }
 
-// farthest bounds ⟨n, x⟩ over the points x of a shape at a pose. Of half-spaces n is the normal.
+// farthest bounds ⟨n, x⟩ over the points x of a shape at a pose, with room for rounding as in ballsApart. Of
+// half-spaces n is the normal.
 func (f *Features) farthest(pose *geom.Pose, n r3.Vec) float64 {
 	m := pose.Matrix()
 	point := r3.Add(pose.Position, m.MulVec(f.shape.CoreSupport(m.MulVecT(n))))

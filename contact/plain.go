@@ -34,11 +34,12 @@ func plainInertia(i *[6]float64) bool {
 }
 
 // definite reports whether a symmetric matrix with a trace of at most 2·half has a least eigenvalue above 1e-10·half,
-// far from rounding: by its minors and by det, which is at most that eigenvalue times half².
+// far from rounding: by its minors and by det, which is at most that eigenvalue times half². Where 1e-10·half³ leaves
+// the range of float64 it reports false, and [inertiaFault] decides.
 func definite(half, xx, yy, zz, xy, xz, yz float64) bool {
 	minor := xx*yy - xy*xy
 	det := xx*(yy*zz-yz*yz) - xy*(xy*zz-yz*xz) + xz*(xy*yz-yy*xz)
-	return xx > 0 && minor > 1e-10*half*half && det > 1e-10*half*half*half && half <= 1e100
+	return xx > 0 && minor > 1e-10*half*half && det > 1e-10*half*half*half && half >= 1e-90 && half <= 1e100
 }
 
 // plainBodies is about the bodies and arms of contact k of all worlds.

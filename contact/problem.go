@@ -111,7 +111,7 @@ func resize[T any](s *[]T, n int) {
 type Status uint8
 
 const (
-	// Solved: the residual, recomputed in float64 from the impulses alone, is within the tolerance.
+	// Solved: the residual, recomputed in float64 from the impulses alone, is at most the tolerance times its scale.
 	Solved Status = iota
 	// Undecided: no solver reached the tolerance within its limit. The impulses are the best ones found.
 	Undecided
@@ -135,9 +135,10 @@ func (s Status) String() string {
 //
 //	r = h·‖λ − Π_K(λ − (c + Γ)/h)‖,
 //
-// which is 0 at solutions alone and does not change when masses are scaled. s is the largest r of the contacts of its
-// island without impulses, λ = 0, where an island is the bodies that move and are joined by contacts; at least, it is
-// 2⁻⁴⁴/Tolerance of the largest |c*_N| + Σ(‖v_f‖ + ‖ω_f‖‖r‖) of a contact of the island, which float64 resolves.
+// which is 0 at solutions alone and does not change when masses, inertias and impulses are scaled. s is the largest r
+// of the contacts of its island without impulses, λ = 0, where an island is the bodies that move and are joined by
+// contacts; at least, it is 2⁻⁴⁴/Tolerance of the largest |c*_N| + Σ(‖v_f‖ + ‖ω_f‖‖r‖) of a contact of the island,
+// which float64 resolves.
 //
 // Primal is ε_p, the largest distance of an impulse from its cone K, in N·s. Dual is ε_d, the largest distance
 // of c + Γ from K*, in m/s. Complementarity is ε_c, the largest |⟨λ, c + Γ⟩|, in J. Γ is zero for the CCP. All

@@ -257,8 +257,8 @@ func (s *Simulation) gapOf(speed float64, p *partPair) float64 {
 	return min(2*s.o.TimeStep*speed+slopOfSize*p.size, 1e-2*p.size)
 }
 
-// ballsApart is a lower bound of the distance of two parts, by the balls around them. Rounding is a few units of the
-// coordinates, against which a millionth of them is ample.
+// ballsApart is a lower bound of the distance of two parts, by the balls around them. Rounding is a few units, 2⁻⁵³ of
+// the coordinates and sizes; 1e-12 of them is thousands of units, at any size.
 func (s *Simulation) ballsApart(w int, p *partPair) float64 {
 	a, b := s.bodiesOf(w, p)
 	fa, fb := s.features[p.shapeA], s.features[p.shapeB]
