@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"clearance/batch"
-	"clearance/geom"
 	"clearance/ref"
 	"clearance/rollout"
 	"clearance/rollout/sweep"
@@ -45,17 +44,22 @@ type sweepAuditor struct {
 	job    *rollout.SweepJob
 	worlds int
 	radii  []float64 // of balls about the origins of the bodies that contain them, +Inf with a half-space
+	finite []float64 // those of the parts that are no half-spaces
 	poses  int
 	ws     ref.Workspace
 }
 
 func newSweepAuditor(job *rollout.SweepJob) *sweepAuditor {
-	c := &sweepAuditor{job: job, worlds: job.Motions.Count(), radii: make([]float64, job.Bodies.Len())}
+	c := &sweepAuditor{job: job, worlds: job.Motions.Count(), radii: make([]float64, job.Bodies.Len()),
+		finite: make([]float64, job.Bodies.Len())}
 	lib := job.Bodies.Library()
 	for i := range c.radii {
 		for _, p := range job.Bodies.Parts(int32(i)) {
 			s := lib.Shape(p.Shape)
-			c.radii[i] = max(c.radii[i], r3.Norm(p.Pose.Position)+r3.Norm(s.Center())+s.BoundingRadius())
+			radius := r3.Norm(p.Pose.Position) + r3.Norm(s.Center()) + s.BoundingRadius()
+			if c.radii[i] = max(c.radii[i], radius); !math.IsInf(radius, 1) {
+				c.finite[i] = max(c.finite[i], radius)
+			}
 		}
 	}
 	return c
@@ -100,6 +104,9 @@ func (c *sweepAuditor) form(row int, p *moving) error {
 	if width == 0 {
 		width = sweep.DefaultTimeTolerance
 	}
+	if err := c.counted(row, p, state); err != nil {
+		return err
+	}
 	switch {
 	case state >= sweep.StateCount:
 		return fmt.Errorf("no state has the code %d", uint8(state))
@@ -110,22 +117,26 @@ func (c *sweepAuditor) form(row int, p *moving) error {
 	case state == sweep.Invalid && !c.flats(p):
 		return errors.New("invalid, with poses in order")
 	case p.absent:
-		if state != sweep.Free || !math.IsInf(lower, 1) || t0 != end {
-			return fmt.Errorf("%v, with an absent body", state)
+		if state != sweep.Free || !math.IsInf(lower, 1) || !math.IsInf(upper, 1) || t0 != end || parts ||
+			!math.IsNaN(r.Closest[row]) || !math.IsNaN(t1) {
+			return fmt.Errorf("%v, of a distance from %g to %g, with an absent body", state, lower, upper)
 		}
 	case state == sweep.Free:
-		beyond := math.IsInf(upper, 1) && o.HasMaxDistance && lower >= o.MaxDistance
-		attained := beyond || within(r.Closest[row])
-		if !(lower > 0 && lower <= math.MaxFloat64 && upper >= lower) || t0 != end || !attained {
+		if !(lower > 0 && upper >= lower && upper <= math.MaxFloat64) || t0 != end || !within(r.Closest[row]) ||
+			!math.IsNaN(t1) || !parts {
 			return fmt.Errorf("free until %g, of a distance from %g to %g at %g", t0, lower, upper, r.Closest[row])
 		}
 	case state == sweep.Contact:
-		if !within(t0) || !within(t1) || !(t1 >= t0 && t1-t0 <= width*(1+0x1p-20)) || lower != 0 || !parts {
+		if !within(t0) || !within(t1) || !(t1 >= t0 && t1-t0 <= width*(1+0x1p-20)) || lower != 0 || !parts ||
+			!within(r.Closest[row]) {
 			return fmt.Errorf("contact in [%g, %g], of a distance from %g, of parts %d and %d", t0, t1, lower,
 				r.PartA[row], r.PartB[row])
 		}
 	}
-	return nil
+	if p.absent || p.bad {
+		return nil
+	}
+	return c.bounded(row, p, state)
 }
 
 // flats reports whether both bodies have a half-space, which makes the pair invalid.
@@ -136,14 +147,8 @@ func (c *sweepAuditor) flats(p *moving) bool {
 // at returns what the reference proves of the distance of two bodies at a time.
 func (c *sweepAuditor) at(p *moving, t float64) (lower, upper float64) {
 	c.poses++
-	m, bodies := c.job.Motions, c.job.Bodies
-	leg := min(int(t), m.WayPoints()-2)
-	between := func(k int32) geom.Pose {
-		from, _ := m.Pose(p.world, leg, k).Normalized()
-		to, _ := m.Pose(p.world, leg+1, k).Normalized()
-		return sweep.Between(from, to, t-float64(leg))
-	}
-	poseA, poseB := between(p.a), between(p.b)
+	bodies := c.job.Bodies
+	poseA, poseB := c.posesAt(p, t)
 	lower, upper = math.Inf(1), math.Inf(1)
 	lib := bodies.Library()
 	for i, a := range bodies.Parts(p.x) {
@@ -164,10 +169,20 @@ func (c *sweepAuditor) at(p *moving, t float64) (lower, upper float64) {
 	return lower, upper
 }
 
-// speed bounds by how much the distance of two bodies changes in a unit of time after the way point leg.
+// speed bounds by how much the distance of two bodies changes in a unit of time after the way point leg. The plane of a
+// half-space that rotates moves as fast as it does where the other body is: no farther from its origin than at one of
+// the way points, since the distance of the origins is a convex function of time.
 func (c *sweepAuditor) speed(p *moving, leg int) float64 {
 	m := c.job.Motions
-	turn := func(k, body int32) (r3.Vec, float64) {
+	apart := 0.0
+	for way := leg; way <= leg+1; way++ {
+		apart = max(apart, r3.Norm(r3.Sub(m.Pose(p.world, way, p.b).Position, m.Pose(p.world, way, p.a).Position)))
+	}
+	turn := func(k, body, other int32) (r3.Vec, float64) {
+		reach := c.radii[body]
+		if math.IsInf(reach, 1) {
+			reach = max(c.finite[body], apart+c.finite[other])
+		}
 		from, _ := m.Pose(p.world, leg, k).Normalized()
 		to, _ := m.Pose(p.world, leg+1, k).Normalized()
 		f, g := from.Rotation, to.Rotation
@@ -179,10 +194,10 @@ func (c *sweepAuditor) speed(p *moving, leg int) float64 {
 		if f == g {
 			return r3.Sub(to.Position, from.Position), 0
 		}
-		return r3.Sub(to.Position, from.Position), angle * c.radii[body]
+		return r3.Sub(to.Position, from.Position), angle * reach
 	}
-	va, a := turn(p.a, p.x)
-	vb, b := turn(p.b, p.y)
+	va, a := turn(p.a, p.x, p.y)
+	vb, b := turn(p.b, p.y, p.x)
 	return (r3.Norm(r3.Sub(vb, va)) + a + b) * (1 + 0x1p-40)
 }
 
@@ -209,16 +224,19 @@ func (c *sweepAuditor) row(row int, p *moving) error {
 	r := c.job.Results
 	switch sweep.State(r.State[row]) {
 	case sweep.Free:
-		lower, upper := r.Lower[row], r.Upper[row]
-		if t := r.Closest[row]; !math.IsInf(upper, 1) {
-			if known, _ := c.at(p, t); known > upper*(1+0x1p-40)+c.slack(p) {
-				return fmt.Errorf("a distance of at most %g at the time %g, where it is at least %g", upper, t, known)
-			}
+		lower := r.Lower[row]
+		if err := c.attained(row, p); err != nil {
+			return err
 		}
 		return c.free(p, float64(c.job.Motions.WayPoints()-1), lower, provedShare*lower)
 	case sweep.Contact:
-		if known, _ := c.at(p, r.T1[row]); known > c.slack(p) {
-			return fmt.Errorf("in contact at %g, where the distance is at least %g", r.T1[row], known)
+		if known, _, _ := c.named(row, p, r.T1[row]); known > c.slack(p) {
+			return fmt.Errorf("in contact at %g, where the distance of parts %d and %d is at least %g", r.T1[row],
+				r.PartA[row], r.PartB[row], known)
+		}
+		if known, _ := c.at(p, r.Closest[row]); known > c.slack(p) {
+			return fmt.Errorf("a distance of at most %g at the time %g, where it is at least %g", r.Upper[row],
+				r.Closest[row], known)
 		}
 		return c.free(p, r.T0[row], 0, 0)
 	}
