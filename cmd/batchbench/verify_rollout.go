@@ -10,6 +10,7 @@ import (
 
 	"clearance/dataset"
 	"clearance/internal/audit"
+	"clearance/internal/score"
 	"clearance/rollout"
 	"clearance/verify"
 
@@ -29,6 +30,8 @@ type verifyRolloutReport struct {
 	MaxDistance *verify.Number `json:"max_distance,omitempty"`
 	Claims      claims         `json:"claims"` // of the file, which nothing rests on
 	Columns     []string       `json:"columns"`
+	Unproved    []string       `json:"unproved,omitempty"` // columns of vectors that nothing in the file proves
+	Missing     []string       `json:"missing,omitempty"`  // columns that would
 	Good        bool           `json:"good"`
 	AtLeast     bool           `json:"contacts_at_least,omitempty"` // contacts are audited as lower bounds
 	Audit       *audit.Rollout `json:"audit"`
@@ -55,8 +58,9 @@ What a right answer is, the command line says, as in 'batchbench verify': give -
 --tolerance, --reduce, --max-distance and --all-pairs as they were.
 
 What was not audited is said, and is not exit code 0: distances of a file without the
-column gap unless --all has the reference solve every world, worlds that state failed
-rows, and worlds beyond the sample. Where each pair of bodies has a row and each body one
+column gap unless --all has the reference solve every world, normals, witnesses and points of
+a file without the columns that prove them, worlds that state failed rows, and worlds beyond
+the sample. Where each pair of bodies has a row and each body one
 part, rows prove themselves, and the sample is a second opinion.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -117,6 +121,9 @@ func verifyRollout(ctx context.Context, e *env, f *verifyRolloutFlags) (*verifyR
 	if o.HasMaxDistance {
 		r.MaxDistance = (*verify.Number)(&o.MaxDistance)
 	}
+	if unproved := unprovedVectors(o.Columns); unproved != 0 {
+		r.Unproved, r.Missing = columnList(unproved), columnList(score.ProofColumns&^o.Columns)
+	}
 	r.Good = r.verdict() == nil
 	return r, nil
 }
@@ -158,6 +165,9 @@ func (r *verifyRolloutReport) verdict() error {
 	case a.Unaudited > 0:
 		return exitf(exitWrong, "%s: %s not audited: without the column gap nothing bounds them; see --all",
 			r.Results, plural(a.Unaudited, "distance"))
+	case len(r.Unproved) > 0:
+		return exitf(exitWrong, "%s: %s not audited: the file lacks %s", r.Results, strings.Join(r.Unproved, ", "),
+			strings.Join(r.Missing, ", "))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -120,4 +121,60 @@ func TestVerifyChangedRollout(t *testing.T) {
 		says(t, "--worlds is missing")
 	command("verify", "rollout", "--shapes", shapes, "--worlds", worlds, "--results",
 		filepath.Join(dir, "none.npz")).want(t, exitBadInput).says(t, "none.npz")
+}
+
+// TestVerifyRolloutVectors: normals, witnesses and points of a file without the columns that prove them, and of rows
+// that name no parts, are not believed.
+func TestVerifyRolloutVectors(t *testing.T) {
+	dir := t.TempDir()
+	shapes, bodies := ballBodies(t, dir)
+	w := &batch.Worlds{M: 3, Bodies: []int32{0, 0, 0}, TemplateA: []int32{0, 1}, TemplateB: []int32{1, 2}}
+	for _, x := range []float64{0, 1.1, 9} { // bodies 1 and 2 are beyond the largest distance
+		w.Poses = append(w.Poses, x, 0, 0, 1, 0, 0, 0)
+	}
+	worlds, out, forged := filepath.Join(dir, "w.npz"), filepath.Join(dir, "r.npz"), filepath.Join(dir, "f.npz")
+	if err := dataset.WriteRollout(worlds, w, bodies); err != nil {
+		t.Fatal(err)
+	}
+	in := []string{"--shapes", shapes, "--worlds", worlds}
+	for _, c := range []struct{ columns, lacks string }{
+		{"status,distance,gap,normal,witness_a,witness_b", ""},
+		{"status,distance,normal", "normal not audited: the file lacks gap, witness_a, witness_b"},
+		{"status,distance,gap,normal", ""},
+		{"status,distance,gap,witness_a", "witness_a not audited: the file lacks normal, witness_b"},
+		{"status,witness_a,witness_b", "witness_a, witness_b not audited"},
+	} {
+		far := []string{"--max-distance", "2"}
+		command(append(append([]string{"rollout", "--out", out, "--columns", c.columns}, in...), far...)...).want(t, exitGood)
+		verify := append(append([]string{"verify", "rollout", "--all", "--results"}, out), append(in, far...)...)
+		if c.lacks == "" {
+			command(verify...).want(t, exitGood)
+		} else {
+			command(verify...).want(t, exitWrong).says(t, c.lacks)
+		}
+		verify[4] = forged
+		for row := range 2 {
+			for _, value := range []float32{0, 0.5, float32(math.Inf(1))} {
+				r, _, err := dataset.ReadRolloutResults(out)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, column := range []*batch.Values{r.Normal(), r.WitnessA(), r.WitnessB()} {
+					if column.Len() > 0 {
+						column.F32[3*row+1] = value
+					}
+				}
+				if r.PartA[row] >= 0 && value == 0 {
+					continue // as it was
+				}
+				o := &rollout.Options{MaxDistance: 2, HasMaxDistance: true}
+				if err := dataset.WriteRolloutResults(forged, r, o, 1, nil); err != nil {
+					t.Fatal(err)
+				}
+				if got := command(verify...); got.code != exitWrong {
+					t.Errorf("%s, row %d, %g: exit code %d\n%s%s", c.columns, row, value, got.code, got.stdout, got.stderr)
+				}
+			}
+		}
+	}
 }

@@ -168,6 +168,9 @@ func (c *rowAuditor) form(i int, p rowPlace) (partA, partB int, err error) {
 		return -1, -1, fmt.Errorf("parts %d and %d of %d and %d", partA, partB, len(c.job.Bodies.Parts(x)),
 			len(c.job.Bodies.Parts(y)))
 	}
+	if partA < 0 && !blankVectors(r.Results, i) {
+		return partA, partB, errors.New("a normal or points, of no parts")
+	}
 	status := batch.Separated
 	if r.Status() != nil {
 		status = batch.Status(r.Status()[i])
@@ -209,6 +212,21 @@ func (c *rowAuditor) form(i int, p rowPlace) (partA, partB int, err error) {
 		return partA, partB, fmt.Errorf("%v at %g ± %g", status, d, gap)
 	}
 	return partA, partB, nil
+}
+
+// vectors are the columns that a row has of the parts that it names.
+const vectors = batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB | batch.ColPoint
+
+// blankVectors reports whether the vectors of row i are those of a row without an answer: NaN.
+func blankVectors(r *batch.Results, i int) bool {
+	for _, c := range (r.Columns & vectors).Each() {
+		for k := range 3 {
+			if !math.IsNaN(r.Column(c).At(3*i + k)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // counts returns an error if the columns of a world contradict one another.
