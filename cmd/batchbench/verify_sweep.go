@@ -48,7 +48,8 @@ rows and the time before a contact by its distances and the speed of the bodies.
 What a right answer is, the command line says, as in 'batchbench verify': give --tolerance,
 --time-tolerance and --max-distance as they were.
 
-Where rows are beyond the sample the exit code is not 0.`,
+Where rows are beyond the sample the exit code is not 0. Nothing depends on the numbers of
+evaluations: only what is impossible of them is refuted.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := errors.Join(f.checkWorlds(), f.backendFlags.check(), f.sweepFlags.check(),
@@ -152,6 +153,7 @@ func printSweepAudit(b *strings.Builder, a *audit.Sweep) {
 	if rest := a.Rows - a.Sample; rest > 0 {
 		fmt.Fprintf(b, "audit: of %s the form alone was checked\n", plural(rest, "row"))
 	}
+	b.WriteString("evaluations are not audited: nothing depends on them\n")
 	for _, text := range a.First {
 		fmt.Fprintf(b, "refuted: %s\n", text)
 	}
