@@ -62,7 +62,8 @@ func TestVerifyContactHonest(t *testing.T) {
 			}
 			var first, solution contact.Solution
 			if warm {
-				if err := contact.Solve(t.Context(), p, contact.Options{Model: q.model, Tolerance: 1e-2}, &first); err != nil {
+				loose := contact.Options{Model: q.model, Tolerance: 1e-2}
+				if err := contact.Solve(t.Context(), p, loose, &first); err != nil {
 					t.Fatal(err)
 				}
 				p.Warm = first.Impulse

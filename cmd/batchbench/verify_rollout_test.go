@@ -145,7 +145,8 @@ func TestVerifyRolloutVectors(t *testing.T) {
 		{"status,witness_a,witness_b", "witness_a, witness_b not audited"},
 	} {
 		far := []string{"--max-distance", "2"}
-		command(append(append([]string{"rollout", "--out", out, "--columns", c.columns}, in...), far...)...).want(t, exitGood)
+		answer := append([]string{"rollout", "--out", out, "--columns", c.columns}, in...)
+		command(append(answer, far...)...).want(t, exitGood)
 		verify := append(append([]string{"verify", "rollout", "--all", "--results"}, out), append(in, far...)...)
 		if c.lacks == "" {
 			command(verify...).want(t, exitGood)
@@ -172,7 +173,8 @@ func TestVerifyRolloutVectors(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := command(verify...); got.code != exitWrong {
-					t.Errorf("%s, row %d, %g: exit code %d\n%s%s", c.columns, row, value, got.code, got.stdout, got.stderr)
+					t.Errorf("%s, row %d, %g: exit code %d\n%s%s", c.columns, row, value, got.code, got.stdout,
+						got.stderr)
 				}
 			}
 		}

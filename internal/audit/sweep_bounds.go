@@ -32,7 +32,8 @@ func (c *sweepAuditor) bounded(row int, p *moving, state sweep.State) error {
 	switch state {
 	case sweep.Free:
 		if least := c.ratio(upper, slack); !(lower >= least) {
-			return fmt.Errorf("free of a distance from %g to %g, which the options bound from %g on", lower, upper, least)
+			return fmt.Errorf("free of a distance from %g to %g, which the options bound from %g on", lower, upper,
+				least)
 		}
 	case sweep.Contact:
 		if !(upper >= 0 && upper <= slack) {

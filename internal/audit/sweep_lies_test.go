@@ -23,7 +23,8 @@ import (
 func sweptJob(t *testing.T, o sweep.Options, seed uint64, worlds int) *rollout.SweepJob {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(45, seed))
-	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 0.4}, geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.4}},
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 0.4},
+		geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.4}},
 		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.3, Y: 0.1, Z: 0.2}}, geom.Halfspace{}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -101,8 +102,8 @@ func TestSweepsHonest(t *testing.T) {
 	}
 }
 
-// TestSweepLies: every column of results of sweeps by 1 %, sign, zero, NaN, infinity and swapped rows, of one row and of
-// all, is refuted. A smaller lower bound is as true, and evaluations are numbers of which only what is impossible is
+// TestSweepLies: every column of results of sweeps by 1 %, sign, zero, NaN, infinity and swapped rows, of one row and
+// of all, is refuted. A smaller lower bound is as true, and evaluations are numbers of which only what is impossible is
 // refuted.
 func TestSweepLies(t *testing.T) {
 	questions, worlds := sweepQuestions()[1:3], 12
@@ -206,7 +207,8 @@ func (l *sweepTeller) reals(name string, column []float64, state sweep.State, al
 		change func(x float64) float64
 	}{{"1 % more", func(x float64) float64 { return 1.01 * x }}, {"twice", func(x float64) float64 { return 2 * x }},
 		{"the other sign", func(x float64) float64 { return -x }}, {"zero", func(float64) float64 { return 0 }},
-		{"NaN", func(float64) float64 { return math.NaN() }}, {"infinity", func(float64) float64 { return math.Inf(1) }}} {
+		{"NaN", func(float64) float64 { return math.NaN() }},
+		{"infinity", func(float64) float64 { return math.Inf(1) }}} {
 		rows := l.rows(state, all, 0.05)
 		i := rows[0]
 		x, y := column[i], lie.change(column[i])
@@ -218,7 +220,9 @@ func (l *sweepTeller) reals(name string, column []float64, state sweep.State, al
 		case name == "closest" && state == sweep.Contact && y > x && y <= 2:
 			continue // a later contact
 		}
-		l.tell(fmt.Sprintf("%s of %v: %s", name, state, lie.name), rows, func(i int) { column[i] = lie.change(column[i]) })
+		l.tell(fmt.Sprintf("%s of %v: %s", name, state, lie.name), rows, func(i int) {
+			column[i] = lie.change(column[i])
+		})
 	}
 	rows := l.rows(state, true, 0.05)
 	if i, j := rows[0], rows[len(rows)-1]; math.Abs(column[i]-column[j]) > 1e-3 && name != "lower" &&
