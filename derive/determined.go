@@ -22,14 +22,14 @@ import (
 // beyond it determines the normal.
 const touchTolerance = 1e-12
 
-// coresTouch reports whether the shapes without their balls touch, given the signed distance of the pair: up to
-// leastDepth if one is smooth, whose distances are exact to less.
-func (p *problem) coresTouch(value float64) bool {
+// coresMeet reports whether the shapes without their balls touch or overlap, given the signed distance of the pair: up
+// to leastDepth if one is smooth, whose distances are exact to less.
+func (p *problem) coresMeet(value float64) bool {
 	tolerance := touchTolerance
 	if isSmooth(p.a.core) || isSmooth(p.b.core) {
 		tolerance = leastDepth
 	}
-	return math.Abs(value+p.a.radius+p.b.radius) <= tolerance*p.size
+	return value+p.a.radius+p.b.radius <= tolerance*p.size
 }
 
 // Constants of undetermined.
@@ -46,13 +46,35 @@ type bearing struct {
 	gap float64
 }
 
-// undetermined reports whether q is a vertex of D or lies in an edge, with normals that differ from n by about a tilt
-// or more: the least gap is zero. A gap that is more negative than an error of n by a hundredth of the tilt makes it
-// shows that n is no normal at q. If a shape is smooth or has a ball, D has one normal at each point of its surface.
-func (w *Workspace) undetermined(p *problem, n r3.Vec, value float64) bool {
-	if hasOneNormal(&p.a) || hasOneNormal(&p.b) {
+// isUndetermined reports whether rounding chooses the normal of a row without all derivatives, of a growth distance or
+// of cores that touch. The normal counts as polished where it has been verified.
+func (w *Workspace) isUndetermined(d *Derivative, n r3.Vec, value float64) bool {
+	p := &d.p
+	radii := p.a.radius + p.b.radius
+	switch smooth := isCurved(p.a.core) || isCurved(p.b.core); {
+	case p.a.unbounded || p.b.unbounded || p.growth && radii > 0:
+		return false // D has one normal at each point of its surface
+	case smooth && !(p.growth && d.smoothness == NotUnique):
+		return false
+	case !p.growth && !(math.Abs(value+radii) <= touchTolerance*p.size):
 		return false
 	}
+	if d.smoothness == NotUnique {
+		n = d.s.n
+	}
+	return w.undetermined(p, n, value)
+}
+
+// hasCone reports whether D has a cone of normals at a q that is undetermined, each of them that of an answer. Where
+// only cores touch, the depth is the radius of the balls along all of them.
+func (p *problem) hasCone() bool {
+	return !isCurved(p.a.core) && !isCurved(p.b.core) && p.a.radius+p.b.radius == 0
+}
+
+// undetermined reports whether q is a vertex of D or lies in an edge, with normals that differ from n by about a tilt
+// or more: the least gap is zero. n is no normal at q if a gap is more negative than an error of n by a hundredth of
+// the tilt makes it. A smooth shape whose curvature vanishes is such a vertex but for rounding.
+func (w *Workspace) undetermined(p *problem, n r3.Vec, value float64) bool {
 	f := facet{p: p, n: n, e: tangentBasis(n), tolerance: equalTolerance * p.size}
 	if p.growth {
 		between := r3.Sub(p.b.center, p.a.center)
@@ -70,12 +92,18 @@ func (w *Workspace) undetermined(p *problem, n r3.Vec, value float64) bool {
 	return least <= f.tolerance && least >= -tilt/100*p.size
 }
 
-// hasOneNormal reports whether a difference with the shape has one normal at each point of its surface.
-func hasOneNormal(s *placed) bool { return isSmooth(s.core) || s.unbounded || s.radius > 0 }
-
 func isSmooth(core geom.Shape) bool {
 	_, ok := core.(geom.Smooth)
 	return ok
+}
+
+// isCurved reports whether a core without its ball is smooth: spheres are points then, and capsules segments.
+func isCurved(core geom.Shape) bool {
+	switch core.(type) {
+	case geom.Sphere, geom.Capsule:
+		return false
+	}
+	return isSmooth(core)
 }
 
 // facet is a search for the least gap.

@@ -52,8 +52,8 @@ func TestUndetermined(t *testing.T) {
 		}
 		r.Normal = c.normal
 		var w Workspace
-		p := r.problem()
-		if got := w.undetermined(&p, c.normal, r.Value); got != c.want {
+		d := Derivative{p: r.problem(), smoothness: NearSingular}
+		if got := w.isUndetermined(&d, c.normal, r.Value); got != c.want {
 			t.Errorf("%s: %v, want %v (value %g)", c.name, got, c.want, r.Value)
 		}
 		if !c.want {

@@ -29,7 +29,7 @@ type Derivative struct {
 	p          problem
 	s          system
 	smoothness Smoothness
-	other      bool        // another normal was found: of another minimum of the depth, or of the same point
+	other      bool        // there may be another normal: of another minimum of the depth, or of the same point
 	full       *[10]Twists // the Jacobian of a zeroth-order estimate: value, normal, witnesses; else nil
 }
 
@@ -68,18 +68,20 @@ func (w *Workspace) Exact(r *Row) (d Derivative) {
 	d.smoothness = state
 	touches := equalTolerance * d.p.size
 	switch {
-	case !state.Full() && (d.p.growth || math.Abs(r.Value) <= touchTolerance*d.p.size) &&
-		w.undetermined(&d.p, n, r.Value):
-		d.smoothness, d.other = NotUnique, true
+	case !state.Full() && w.isUndetermined(&d, n, r.Value):
+		d.other = true
+		if d.smoothness = NotUnique; !d.p.hasCone() {
+			d.smoothness = NearSingular
+		}
 	case d.p.growth: // has no other minima
 	case state.Full() && d.s.value <= touches:
 		switch found, proved := w.otherMinimum(&d.p, &d.s); {
 		case found:
 			d.smoothness, d.other = NotUnique, true
 		case !proved:
-			d.smoothness = NearSingular
+			d.smoothness, d.other = NearSingular, true
 		}
-	case state == NearSingular && r.Value < touches && w.otherThan(&d.p, n):
+	case state == NearSingular && r.Value < touches && w.otherThan(&d.p, n, d.s.n):
 		d.smoothness, d.other = NotUnique, true
 	}
 	if !d.smoothness.Full() {
@@ -119,10 +121,10 @@ func (s *system) polish(w *Workspace, p *problem, n, a, b r3.Vec, theta float64)
 		if v == parallel {
 			return s.parallelFeatures(p, theta)
 		}
-		if damped && s.a.flat+s.b.flat == 0 {
+		if damped && s.a.flat+s.b.flat < 2 {
 			// Where a curvature is infinite beside the answer, steps are too long: they are halved until the conditions
 			// hold better than before, or to rounding.
-			u := s.e.of(r3.Sub(s.b.point, s.a.point))
+			u := s.across(s.e.of(r3.Sub(s.b.point, s.a.point)))
 			if length := math.Hypot(u[0], u[1]); length > residual && length > 1e-13*p.size {
 				move = vec2{move[0] / 2, move[1] / 2}
 				n = r3.Unit(r3.Add(from, e.vec(move)))
@@ -156,6 +158,19 @@ func (s *system) at(w *Workspace, p *problem, n, a, b r3.Vec, theta float64) ver
 	fb := w.at(&p.b, r3.Scale(-1, n), b, theta, &s.e)
 	s.assemble(p, n, fa, fb)
 	return s.solve()
+}
+
+// across is the part of a tangential vector that is orthogonal to a feature of one dimension, if there is one.
+func (s *system) across(u vec2) vec2 {
+	if s.a.flat+s.b.flat != 1 {
+		return u
+	}
+	t := s.tA[0]
+	if s.b.flat == 1 {
+		t = s.tB[0]
+	}
+	along := dot2(t, u) / dot2(t, t)
+	return vec2{u[0] - along*t[0], u[1] - along*t[1]}
 }
 
 // newton returns the step that satisfies the optimality conditions to the first order.

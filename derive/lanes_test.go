@@ -32,7 +32,10 @@ func jobOf(t *testing.T, rows []Row, precision batch.Precision) *batch.Job {
 		pairs.SetRow(i, &batch.Row{ShapeA: int32(2 * i), ShapeB: int32(2*i + 1), PoseA: r.PoseA, PoseB: r.PoseB})
 		answer := batch.Answer{Status: batch.Separated, Distance: r.Value, Lower: r.Value - r.Gap,
 			Upper: r.Value + r.Gap, Normal: r.Normal, WitnessA: r.WitnessA, WitnessB: r.WitnessB}
-		if r.Value < 0 || r.Growth && r.Value < 1 {
+		switch {
+		case !r.Answered:
+			answer.Status = batch.Undecided
+		case r.Value < 0 || r.Growth && r.Value < 1:
 			answer.Status = batch.Penetrating
 		}
 		out.Put(i, &answer)

@@ -74,11 +74,19 @@ func (w *Workspace) otherMinimum(p *problem, s *system) (found, proved bool) {
 }
 
 // otherThan reports whether the depth is attained, within the tolerance, along a normal that differs from n, that of an
-// answer without a regular system, by more than the angle of unprovedZone.
-func (w *Workspace) otherThan(p *problem, n r3.Vec) bool {
+// answer without a regular system, by more than the angle of unprovedZone. The support value at any normal bounds the
+// depth from above: where curvatures vanish Newton's method does not converge, but its last normal is nearer to the
+// minimum than that of an answer, which is exact to a tolerance beyond that of equal minima.
+func (w *Workspace) otherThan(p *problem, n, last r3.Vec) bool {
 	f := w.minimaOf(p, n)
-	if p.a.unbounded || p.b.unbounded || !f.set(r3.Dot(f.support(n), n)) ||
-		!(f.depth > leastDepth*p.size+geom.MinSize) {
+	if p.a.unbounded || p.b.unbounded {
+		return false
+	}
+	depth := r3.Dot(f.support(n), n)
+	if r3.Dot(last, n) > minCosine {
+		depth = min(depth, r3.Dot(f.support(last), last))
+	}
+	if !f.set(depth) || !(f.depth > leastDepth*p.size+geom.MinSize) {
 		return false
 	}
 	// Mirror images of n, which have its value where the pair is symmetric, come first.

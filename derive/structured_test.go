@@ -2,7 +2,6 @@ package derive
 
 import (
 	"flag"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -23,28 +22,45 @@ func tight(a, b geom.Shape, poseA, poseB geom.Pose) Row {
 	return rowOf(a, b, poseA, poseB, &p, &r)
 }
 
-var structuredPoses = flag.Int("structured.poses", 800, "poses of TestStructured")
+var (
+	structuredPoses = flag.Int("structured.poses", 800, "poses of TestStructured")
+	structuredFirst = flag.Int("structured.first", 0, "number of the block of 400 poses that TestStructured begins with")
+)
 
 // TestStructured draws poses with symmetries of all kinds with all kinds, and looks at each in several frames of the
-// world. The flags of signed and growth distances, exact and smoothed, are the same in all frames, in Go and by the
-// kernel; no row counts as smooth or unique where the one-sided derivatives of the distance differ; no derivative is
-// NaN or large.
+// world. The flags of signed and growth distances, exact, smoothed and of order zero, are the same in all frames, in Go
+// and by the kernel; no row counts as smooth or unique where the one-sided derivatives of the distance differ; no
+// derivative is NaN or large.
 func TestStructured(t *testing.T) {
 	names, shapes := testkit.StructuredShapes()
+	answers := answersOf(t, "cpu")
 	const block = 400
+	tally := map[Smoothness]int{}
 	for seed := 0; seed*block < *structuredPoses; seed++ {
-		rng := rand.New(rand.NewPCG(45, uint64(seed)))
-		checkStructured(t, rng, names, shapes, min(block, *structuredPoses-seed*block))
+		c := structured{t: t, names: names, shapes: shapes, answers: answers, number: *structuredFirst + seed, tally: tally}
+		c.check(min(block, *structuredPoses-seed*block))
 	}
+	t.Logf("%d poses: %v", *structuredPoses, tally)
 }
 
-// checkStructured is TestStructured of n poses.
-func checkStructured(t *testing.T, rng *rand.Rand, names []string, shapes []geom.Shape, n int) {
-	t.Helper()
+// structured is TestStructured of a block of poses.
+type structured struct {
+	t       *testing.T
+	names   []string
+	shapes  []geom.Shape
+	answers batch.Answers // of the samples of order zero
+	number  int           // of the block
+	tally   map[Smoothness]int
+}
+
+func (c *structured) check(n int) {
+	t := c.t
+	names, shapes := c.names, c.shapes
+	rng := rand.New(rand.NewPCG(45, uint64(c.number)))
 	var w Workspace
 	var pairs []testkit.Structured
 	var distances, growths [testkit.WorldFrames][]Row // of the pairs
-	for range n {
+	for i := range n {
 		s := testkit.DrawStructured(rng, names, shapes)
 		a, b := shapes[s.A], shapes[s.B]
 		pairs = append(pairs, s)
@@ -58,45 +74,88 @@ func checkStructured(t *testing.T, rng *rand.Rand, names []string, shapes []geom
 			}
 			if d := w.Exact(&r); d.Smoothness().Full() {
 				if kink := oneSided(&r, &d); kink > 1e-3 {
-					t.Errorf("%s: %v, and one-sided derivatives of the distance differ by %g", s.Name, d.Smoothness(),
-						kink)
+					t.Errorf("pose %d of block %d, %s: %v, and one-sided derivatives of the distance differ by %g", i,
+						c.number, s.Name, d.Smoothness(), kink)
 				}
 			}
 		}
 	}
 	for _, frames := range [][testkit.WorldFrames][]Row{distances, growths} {
-		for _, o := range []Options{{}, {Mode: Gumbel}, {Mode: Gaussian, Samples: 8}} {
-			var first []uint8
-			for k, rows := range frames {
-				got := compareFlags(t, jobOf(t, rows, batch.Double), o)
-				flags := got.Column(batch.ColSmoothness).U8
-				if k == 0 {
-					first = flags
-				}
-				for i := range rows {
-					name := fmt.Sprintf("%s, growth %v, %v", pairs[i].Name, rows[i].Growth, o.Mode)
-					if flags[i] != first[i] {
-						t.Errorf("%s: %v, in another frame %v", name, Smoothness(flags[i]), Smoothness(first[i]))
-					}
-					if m := largestOf(got, i, rows[i].problem().size); !(m <= 4*largestResponse) {
-						t.Errorf("%s: %v with a derivative of %g", name, Smoothness(flags[i]), m)
-					}
-				}
+		for _, o := range []Options{{}, {Mode: Gumbel}, {Mode: Gaussian, Samples: 8}, {Mode: Zeroth, Samples: 3}} {
+			c.checkFlags(&frames, o, pairs)
+		}
+	}
+}
+
+// checkFlags compares the flags of rows in the frames, and looks at their derivatives.
+func (c *structured) checkFlags(frames *[testkit.WorldFrames][]Row, o Options, pairs []testkit.Structured) {
+	t := c.t
+	var flags [testkit.WorldFrames][]uint8
+	for k, rows := range frames {
+		pass := Pass{Options: o}
+		if o.Mode == Zeroth {
+			pass.Answers = c.answers
+		}
+		job := jobOf(t, rows, batch.Double)
+		got := compareFlags(t, job, pass)
+		if o.Mode == Zeroth && k == 0 {
+			checkDeterministic(t, job, pass)
+		}
+		flags[k] = got.Column(batch.ColSmoothness).U8
+		for i := range rows {
+			flag := Smoothness(flags[k][i])
+			c.tally[flag]++
+			if flags[k][i] != flags[0][i] {
+				t.Errorf("pose %d of block %d, %s, growth %v, %v: %v, in another frame %v", i, c.number, pairs[i].Name,
+					rows[i].Growth, o.Mode, flag, Smoothness(flags[0][i]))
+			}
+			limit := 4 * largestResponse
+			if o.Mode == Zeroth { // a point on a plane has no size, by which lengths are displaced
+				limit = math.MaxFloat64
+			}
+			if m := largestOf(got, i, rows[i].problem().size); !(m <= limit) {
+				t.Errorf("pose %d of block %d, %s, growth %v, %v: %v with a derivative of %g", i, c.number,
+					pairs[i].Name, rows[i].Growth, o.Mode, flag, m)
 			}
 		}
 	}
 }
 
+// checkDeterministic asks that estimates have the same bits for any number of goroutines, and of a part of the rows.
+func checkDeterministic(t *testing.T, job *batch.Job, pass Pass) {
+	t.Helper()
+	n := job.Results.N
+	half := n / 2
+	part := *job
+	part.Input, part.Results = job.Input.(*batch.Pairs).Slice(half, n), job.Results.Slice(half, n)
+	want, got := newDerivatives(n, batch.DerivedColumns), newDerivatives(n-half, batch.DerivedColumns)
+	pass.Workers = 1
+	if err := pass.Run(t.Context(), job, want); err != nil {
+		t.Fatal(err)
+	}
+	pass.Workers, pass.FirstRow = 3, uint64(half)
+	if err := pass.Run(t.Context(), &part, got); err != nil {
+		t.Fatal(err)
+	}
+	for i := range got.N {
+		if diff := want.Differs(half+i, got, i); diff != 0 {
+			t.Errorf("row %d of order zero: %v depends on the number of goroutines, or of rows", half+i, diff)
+		}
+	}
+}
+
 // compareFlags takes the derivatives of a job in Go, and asks that the kernel has the same flags.
-func compareFlags(t *testing.T, job *batch.Job, o Options) *batch.Results {
+func compareFlags(t *testing.T, job *batch.Job, pass Pass) *batch.Results {
 	t.Helper()
 	n := job.Results.N
 	want, got := newDerivatives(n, batch.DerivedColumns), newDerivatives(n, batch.ColSmoothness|batch.ColCurvature)
-	if err := (&Pass{Options: o, variant: "off"}).Run(t.Context(), job, want); err != nil {
+	pass.variant = "off"
+	if err := pass.Run(t.Context(), job, want); err != nil {
 		t.Fatal(err)
 	}
 	for _, variant := range lanes.Variants() {
-		if err := (&Pass{Options: o, variant: variant}).Run(t.Context(), job, got); err != nil {
+		pass.variant = variant
+		if err := pass.Run(t.Context(), job, got); err != nil {
 			t.Fatal(err)
 		}
 		for i := range n {
@@ -105,7 +164,7 @@ func compareFlags(t *testing.T, job *batch.Job, o Options) *batch.Results {
 				var row batch.Row
 				job.Input.Row(i, &row)
 				t.Errorf("row %d (%v and %v at %g), %v, %s: %v, in Go %v", i, job.Library.Shape(row.ShapeA).Kind(),
-					job.Library.Shape(row.ShapeB).Kind(), job.Results.Distance().At(i), o.Mode, variant, Smoothness(b),
+					job.Library.Shape(row.ShapeB).Kind(), job.Results.Distance().At(i), pass.Mode, variant, Smoothness(b),
 					Smoothness(a))
 			}
 		}

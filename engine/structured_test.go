@@ -10,7 +10,10 @@ import (
 	"clearance/internal/testkit"
 )
 
-var structuredPoses = flag.Int("structured.poses", 200, "poses of TestStructuredDerivatives")
+var (
+	structuredPoses = flag.Int("structured.poses", 200, "poses of TestStructuredDerivatives")
+	structuredFirst = flag.Int("structured.first", 0, "number of the block of 400 poses that it begins with")
+)
 
 // TestStructuredDerivatives draws poses with symmetries of all kinds with all kinds, in several frames of the world.
 // The smoothness that the device states is that of package derive, exact and with Gumbel smoothing, and the same in all
@@ -24,7 +27,7 @@ func TestStructuredDerivatives(t *testing.T) {
 	b := open(t, Options{})
 	const block = 400
 	for seed := 0; seed*block < *structuredPoses; seed++ {
-		rng := rand.New(rand.NewPCG(45, uint64(seed)))
+		rng := rand.New(rand.NewPCG(45, uint64(*structuredFirst+seed)))
 		n := min(block, *structuredPoses-seed*block)
 		pairs := batch.NewPairs(n * testkit.WorldFrames)
 		var drawn []string

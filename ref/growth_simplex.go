@@ -65,14 +65,35 @@ func (g *growth) iterate(n r3.Vec) {
 			return
 		}
 		g.locate(&s)
-		if g.repeats(&s) || !g.exchange(&s) {
+		if g.repeats(&s) {
 			return
 		}
 		var ok bool
-		if n, ok = g.triangleNormal(); !ok {
+		if n, ok = g.pivot(&s); !ok {
 			return
 		}
 	}
+}
+
+// pivot exchanges a corner for s and returns the normal of the triangle. Of a pair with a mirror plane s, two corners
+// and the ray may lie in it: the rounding of the corners then makes the signs of sides and areas, and may leave no
+// triangle, or one without an area. A side that rounding may have made counts as zero if there is no other way.
+func (g *growth) pivot(s *triangleCorner) (n r3.Vec, ok bool) {
+	before := g.x
+	if g.exchange(s, 0) {
+		if n, ok = g.triangleNormal(); ok {
+			return n, true
+		}
+	}
+	g.x = before
+	length := math.Abs(s.x) + math.Abs(s.y)
+	for i := range g.x.c {
+		length = max(length, math.Abs(g.x.c[i].x)+math.Abs(g.x.c[i].y))
+	}
+	if !g.exchange(s, 2*g.roundSupport*length) {
+		return n, false
+	}
+	return g.triangleNormal()
 }
 
 // maxLevelPivots is the number of pivots in a row that need not improve a bound: degenerate pivots, of a ray
@@ -91,8 +112,9 @@ func (g *growth) repeats(s *triangleCorner) bool {
 
 // exchange replaces a corner by s [Growth, eq. 26]. Seen along the ray, the triangle is divided by s into
 // three, of which one contains the ray: its two corners stay. Where rounding or degeneracy leaves several, the
-// one of the largest area is taken, which keeps the corners independent. ok is false if none has an area.
-func (g *growth) exchange(s *triangleCorner) (ok bool) {
+// one of the largest area is taken, which keeps the corners independent. ok is false if none has an area. round is the
+// rounding of products of coordinates: sides up to it count as zero.
+func (g *growth) exchange(s *triangleCorner, round float64) (ok bool) {
 	c := &g.x.c
 	var side [3]float64 // of the ray with respect to the line from s through corner i
 	for i := range c {
@@ -101,7 +123,7 @@ func (g *growth) exchange(s *triangleCorner) (ok bool) {
 	out, largest := 0, 0.0
 	for i := range c {
 		j := (i + 1) % 3
-		if !(side[i] >= 0 && side[j] <= 0) {
+		if !(side[i] >= -round && side[j] <= round) {
 			continue
 		}
 		area := diffOfProducts(c[i].x-s.x, c[j].y-s.y, c[i].y-s.y, c[j].x-s.x)

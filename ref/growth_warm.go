@@ -49,7 +49,7 @@ func (g *growth) insert(points []Vertex) (n r3.Vec) {
 				continue
 			}
 			was := g.x.c
-			if !g.exchange(&c) {
+			if !g.exchange(&c, 0) {
 				continue
 			}
 			next, ok := g.triangleNormal()

@@ -93,11 +93,11 @@ uint derive(uint row) {
     }
     bool bounded = kindA != KIND_HALFSPACE && kindB != KIND_HALFSPACE;
     if (smoothness == NEAR_SINGULAR && (kindA == KIND_SUPERQUADRIC || kindB == KIND_SUPERQUADRIC)) return NOT_DERIVED;
-    // Whether a pair that touches has several normals is for the host to say. Cores that touch are not smoothed.
+    // Whether cores that touch have several normals is left to the host. Singular ones are not smoothed.
     precise double cores = given.value + shapeOf(0u).radius + shapeOf(1u).radius;
     precise double touch = TOUCH_TOLERANCE * size, equal = EQUAL_TOLERANCE * size;
-    bool touching = GUMBEL != 0u && smoothness == NEAR_SINGULAR && abs(cores) <= LEAST_DEPTH * size;
-    if (!full && bounded && (touching || abs(given.value) <= touch)) return NOT_DERIVED;
+    bool singular = GUMBEL != 0u && smoothness == NEAR_SINGULAR && cores <= LEAST_DEPTH * size;
+    if (!full && bounded && (singular || abs(cores) <= touch)) return NOT_DERIVED;
     if (smoothness == NEAR_SINGULAR && bounded && hasDepth(given.normal, size)) return NOT_DERIVED;
     if (full && bounded) {
         uint other = otherMinimum(s, size);
