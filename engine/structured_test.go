@@ -4,6 +4,7 @@ import (
 	"flag"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"clearance/batch"
 	"clearance/derive"
@@ -24,7 +25,7 @@ func TestStructuredDerivatives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := open(t, Options{})
+	b := open(t, Options{Timeout: time.Hour}) // a device of software beside other work
 	const block = 400
 	for seed := 0; seed*block < *structuredPoses; seed++ {
 		rng := rand.New(rand.NewPCG(45, uint64(*structuredFirst+seed)))
