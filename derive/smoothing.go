@@ -41,8 +41,8 @@ func (w *Workspace) Of(r *Row, o *Options, index uint64) Derivative {
 	if d.smoothness == NotUnique && !d.other && !d.p.growth && value < equalTolerance*d.p.size {
 		d.other = w.otherThan(&d.p, n, n)
 	}
-	// Of a pair that meets as it grows, or whose cores touch or overlap, where curvatures vanish or are infinite, rounding
-	// chooses the normal, and no zone about it is free of other minima. And superquadrics, whose curvature may be
+	// Of a pair that meets as it grows, or whose cores touch or overlap, rounding chooses the normal where curvatures
+	// vanish or are infinite, and no zone about it is free of other minima. And superquadrics, whose curvature may be
 	// infinite, have no other Hessians with Gumbel noise.
 	same := o.Mode == Gumbel && (isSuperquadric(d.p.a.core) || isSuperquadric(d.p.b.core))
 	if d.other || d.smoothness == NearSingular && (same || d.p.growth || d.p.coresMeet(value)) {

@@ -64,8 +64,8 @@ func TestStructuredFound(t *testing.T) {
 				}
 			}
 			if len(seen) != 1 || seen[batch.NoDerivative] > 0 {
-				t.Errorf("%s and %s at %v, growth %v, %v, where rounding chose %s: %v", c.a, c.b, c.at, c.growth, o.Mode,
-					c.chosen, seen)
+				t.Errorf("%s and %s at %v, growth %v, %v, where rounding chose %s: %v", c.a, c.b, c.at, c.growth,
+					o.Mode, c.chosen, seen)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func tight(a, b geom.Shape, poseA, poseB geom.Pose) Row {
 
 var (
 	structuredPoses = flag.Int("structured.poses", 800, "poses of TestStructured")
-	structuredFirst = flag.Int("structured.first", 0, "number of the block of 400 poses that TestStructured begins with")
+	structuredFirst = flag.Int("structured.first", 0, "number of the block of 400 poses that it begins with")
 )
 
 // TestStructured draws poses with symmetries of all kinds with all kinds, and looks at each in several frames of the
@@ -37,7 +37,8 @@ func TestStructured(t *testing.T) {
 	const block = 400
 	tally := map[Smoothness]int{}
 	for seed := 0; seed*block < *structuredPoses; seed++ {
-		c := structured{t: t, names: names, shapes: shapes, answers: answers, number: *structuredFirst + seed, tally: tally}
+		c := structured{t: t, names: names, shapes: shapes, answers: answers, tally: tally}
+		c.number = *structuredFirst + seed
 		c.check(min(block, *structuredPoses-seed*block))
 	}
 	t.Logf("%d poses: %v", *structuredPoses, tally)
@@ -163,9 +164,9 @@ func compareFlags(t *testing.T, job *batch.Job, pass Pass) *batch.Results {
 			if a != b {
 				var row batch.Row
 				job.Input.Row(i, &row)
-				t.Errorf("row %d (%v and %v at %g), %v, %s: %v, in Go %v", i, job.Library.Shape(row.ShapeA).Kind(),
-					job.Library.Shape(row.ShapeB).Kind(), job.Results.Distance().At(i), pass.Mode, variant, Smoothness(b),
-					Smoothness(a))
+				t.Errorf("row %d (%v and %v at %g), %v, %s: %v, in Go %v", i,
+					job.Library.Shape(row.ShapeA).Kind(), job.Library.Shape(row.ShapeB).Kind(),
+					job.Results.Distance().At(i), pass.Mode, variant, Smoothness(b), Smoothness(a))
 			}
 		}
 	}
