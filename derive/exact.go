@@ -106,7 +106,7 @@ func (s *system) asReported(p *problem, n, a, b r3.Vec, value float64) {
 func (s *system) polish(w *Workspace, p *problem, n, a, b r3.Vec, theta float64) Smoothness {
 	start := n
 	least := math.Inf(1)
-	damped := !p.growth && (isSuperquadric(p.a.core) || isSuperquadric(p.b.core))
+	damped := isSuperquadric(p.a.core) || isSuperquadric(p.b.core)
 	steps := maxNewton
 	if damped {
 		steps = maxNewtonDamped
@@ -124,7 +124,7 @@ func (s *system) polish(w *Workspace, p *problem, n, a, b r3.Vec, theta float64)
 		if damped && s.a.flat+s.b.flat < 2 {
 			// Where a curvature is infinite beside the answer, steps are too long: they are halved until the conditions
 			// hold better than before, or to rounding.
-			u := s.across(s.e.of(r3.Sub(s.b.point, s.a.point)))
+			u := s.across(s.mismatch(p))
 			if length := math.Hypot(u[0], u[1]); length > residual && length > 1e-13*p.size {
 				move = vec2{move[0] / 2, move[1] / 2}
 				n = r3.Unit(r3.Add(from, e.vec(move)))
@@ -173,17 +173,22 @@ func (s *system) across(u vec2) vec2 {
 	return vec2{u[0] - along*t[0], u[1] - along*t[1]}
 }
 
+// mismatch is the tangential part of the difference of the witnesses, or of the common points of a growth distance over
+// it, which is zero at an answer.
+func (s *system) mismatch(p *problem) vec2 {
+	if !p.growth {
+		return s.e.of(r3.Sub(s.b.point, s.a.point))
+	}
+	u := s.e.of(r3.Sub(s.commonB(p), s.commonA(p)))
+	return vec2{u[0] / s.value, u[1] / s.value}
+}
+
 // newton returns the step that satisfies the optimality conditions to the first order.
 func (s *system) newton(p *problem) (x unknowns, ok bool) {
-	u := s.e.of(r3.Sub(s.b.point, s.a.point))
-	if p.growth {
-		if !(s.value > 0) || !(s.h > 0) {
-			return x, false
-		}
-		u = s.e.of(r3.Sub(s.commonB(p), s.commonA(p)))
-		u = vec2{u[0] / s.value, u[1] / s.value}
+	if p.growth && (!(s.value > 0) || !(s.h > 0)) {
+		return x, false
 	}
-	r := unknowns{dn: u}
+	r := unknowns{dn: s.mismatch(p)}
 	for i := range s.a.flat {
 		r.yA[i] = -r3.Dot(s.a.t[i], s.n)
 	}

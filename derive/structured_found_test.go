@@ -43,6 +43,9 @@ func TestStructuredFound(t *testing.T) {
 		{"a first step beside an infinite curvature", "capsule", "superquadric", r3.Vec{X: 0.5, Y: 0.5},
 			quat.Number{Real: -0.7909450459473104, Imag: 0.364663328971854, Jmag: -0.05998024390542977,
 				Kmag: -0.4876771074549406}, false},
+		{"a first step beside an infinite curvature", "superquadric", "ellipsoid", r3.Vec{X: -0.01},
+			quat.Number{Real: 0.6473681916027519, Imag: -0.3443382984138018, Jmag: 0.6672929516447764,
+				Kmag: 0.13063566676705354}, true},
 		{"a normal that is not optimal", "superquadric plate", "tetrahedron", r3.Vec{X: 1.5},
 			quat.Number{Real: -0.7071067811865475, Imag: 0.7071067811865476}, false},
 	} {
