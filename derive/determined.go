@@ -47,9 +47,15 @@ type bearing struct {
 }
 
 // isUndetermined reports whether rounding chooses the normal of a row without all derivatives, of a growth distance or
-// of cores that touch. The normal counts as polished where it has been verified.
+// of cores that touch. The normal and the distance count as polished where they have been verified: depths of cylinders
+// and cones, and so their normals, are exact to less than touchTolerance as they are reported.
 func (w *Workspace) isUndetermined(d *Derivative, n r3.Vec, value float64) bool {
 	p := &d.p
+	if d.smoothness == NotUnique {
+		if n = d.s.n; !p.growth {
+			value = d.s.value
+		}
+	}
 	radii := p.a.radius + p.b.radius
 	switch smooth := isCurved(p.a.core) || isCurved(p.b.core); {
 	case p.a.unbounded || p.b.unbounded || p.growth && radii > 0:
@@ -58,9 +64,6 @@ func (w *Workspace) isUndetermined(d *Derivative, n r3.Vec, value float64) bool 
 		return false
 	case !p.growth && !(math.Abs(value+radii) <= touchTolerance*p.size):
 		return false
-	}
-	if d.smoothness == NotUnique {
-		n = d.s.n
 	}
 	return w.undetermined(p, n, value)
 }

@@ -46,6 +46,8 @@ func TestStructuredFound(t *testing.T) {
 		{"a first step beside an infinite curvature", "superquadric", "ellipsoid", r3.Vec{X: -0.01},
 			quat.Number{Real: 0.6473681916027519, Imag: -0.3443382984138018, Jmag: 0.6672929516447764,
 				Kmag: 0.13063566676705354}, true},
+		{"a normal exact to its tolerance, of a pair that touches", "octahedron", "disc", r3.Vec{X: 0.01, Z: 2},
+			quat.Number{Real: 0.7071067811865476, Jmag: 0.7071067811865475}, false},
 		{"a normal that is not optimal", "superquadric plate", "tetrahedron", r3.Vec{X: 1.5},
 			quat.Number{Real: -0.7071067811865475, Imag: 0.7071067811865476}, false},
 	} {

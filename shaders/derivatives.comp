@@ -94,7 +94,8 @@ uint derive(uint row) {
     bool bounded = kindA != KIND_HALFSPACE && kindB != KIND_HALFSPACE;
     if (smoothness == NEAR_SINGULAR && (kindA == KIND_SUPERQUADRIC || kindB == KIND_SUPERQUADRIC)) return NOT_DERIVED;
     // Whether cores that touch have several normals is left to the host. Singular ones are not smoothed.
-    precise double cores = given.value + shapeOf(0u).radius + shapeOf(1u).radius;
+    double touched = smoothness == NOT_UNIQUE ? s.value : given.value;
+    precise double cores = touched + shapeOf(0u).radius + shapeOf(1u).radius;
     precise double touch = TOUCH_TOLERANCE * size, equal = EQUAL_TOLERANCE * size;
     bool singular = GUMBEL != 0u && smoothness == NEAR_SINGULAR && cores <= LEAST_DEPTH * size;
     if (!full && bounded && (singular || abs(cores) <= touch)) return NOT_DERIVED;
