@@ -86,3 +86,11 @@ func (o *RolloutOptions) Check() error {
 	}
 	return o.Options.Check()
 }
+
+// EveryPair reports whether results of all pairs have a row for each pair of bodies of a world: none is left out because
+// it is separated.
+func (o *RolloutOptions) EveryPair() bool {
+	q := o.Query.Info()
+	near := q.SignedDistance && (q.Boolean() || q.CutOff == CutOffAtTouch || o.HasMaxDistance && o.MaxDistance < math.Inf(1))
+	return o.Reduce == ReduceNone && !near
+}

@@ -105,6 +105,7 @@ func limit(n, standard int) int {
 type Solver struct {
 	workers []*worldSolver
 	groups  groups
+	granted float64 // bytes of workers, of which there was enough, see room
 	only    []int32 // the worlds to solve, if not all
 	trusted bool    // the problems are made by a simulation, which checks what they are made from
 }
@@ -112,7 +113,7 @@ type Solver struct {
 // Solve solves the problem of every world and writes out, whose memory is kept if it suffices. Worlds are
 // independent: the answer of a world has the same bits for any number of workers and any other worlds beside
 // it. A world whose input is invalid has the status Invalid, and [Problem.CheckWorld] says why; the others are
-// answered. The error is that of options, of columns of the wrong length, or of ctx.
+// answered. The error is that of options, of columns of the wrong length, of too little memory, or of ctx.
 func Solve(ctx context.Context, p *Problem, o Options, out *Solution) error {
 	return new(Solver).Solve(ctx, p, o, out)
 }
@@ -127,10 +128,16 @@ func (s *Solver) Solve(ctx context.Context, p *Problem, o Options, out *Solution
 	if err := p.CheckShape(); err != nil {
 		return err
 	}
+	workers := max(1, min(o.Workers, (p.Worlds+lanes.Width-1)/lanes.Width))
+	if !s.trusted { // a simulation asks for itself
+		if workers, err = s.room(p, workers, out); err != nil {
+			return err
+		}
+	}
 	out.resize(p)
 	s.groups.form(p, s.only, &o, s.trusted, out)
 	n := s.groups.len()
-	workers := max(1, min(o.Workers, n))
+	workers = max(1, min(workers, n))
 	for len(s.workers) < workers {
 		s.workers = append(s.workers, new(worldSolver))
 	}

@@ -206,16 +206,21 @@ func openFile(path string, cols []column, may leniency, opts []Option) (source, 
 	return s, nil
 }
 
-// checkDisk returns an error if a table of n rows takes more of the disk than is free. An NPZ file has all values as
-// they are; of a Parquet file these are the real numbers, while others are compressed, and count nothing here.
-func checkDisk(path string, cols []column, n int64, f format) error {
+// diskBytes is what a table of n rows takes of a disk at least. An NPZ file has all values as they are; of a Parquet
+// file these are the real numbers, while others are compressed, and count nothing here.
+func diskBytes(cols []column, n int64, f format) float64 {
 	row := 0.0
 	for i := range cols {
 		if t := cols[i].read[0]; f == formatNPZ || t == typeFloat32 || t == typeFloat64 {
 			row += float64(cols[i].width * t.size())
 		}
 	}
-	if err := memory.CheckDisk(fmt.Sprintf("a table of %d rows", n), path, row*float64(n)); err != nil {
+	return row * float64(n)
+}
+
+// checkDisk returns an error if a table of n rows takes more of the disk than is free.
+func checkDisk(path string, cols []column, n int64, f format) error {
+	if err := memory.CheckDisk(fmt.Sprintf("a table of %d rows", n), path, diskBytes(cols, n, f)); err != nil {
 		return fmt.Errorf("dataset: cannot write %s: %w", path, err)
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"clearance/internal/memory"
+
 	"github.com/apache/arrow-go/v18/parquet/file"
 )
 
@@ -181,6 +183,7 @@ func (t *ColumnTable) readNPZ(path string, specs []ColumnSpec) error {
 func (t *ColumnTable) readArrays(z *npzFile, specs []ColumnSpec, cols []column) error {
 	t.Metadata = map[string]string{}
 	first := ""
+	var found []foundArray
 	for _, name := range z.names() {
 		a := z.arrays[name]
 		if a.header.typ == typeText {
@@ -213,14 +216,39 @@ func (t *ColumnTable) readArrays(z *npzFile, specs []ColumnSpec, cols []column) 
 					a.header.shapeString(), 1<<24)
 			}
 		}
-		if err := t.put(&specs[i], int(width), func(to any) error { return readInto(a, to) }); err != nil {
-			return err
-		}
+		found = append(found, foundArray{a, &specs[i], int(width)})
 	}
 	if first == "" {
 		return noColumns(cols)
 	}
+	if err := checkArrays(t.Rows, found); err != nil {
+		return err
+	}
+	for _, c := range found {
+		if err := t.put(c.spec, c.width, func(to any) error { return readInto(c.array, to) }); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// foundArray is the array of a column.
+type foundArray struct {
+	array *npyArray
+	spec  *ColumnSpec
+	width int
+}
+
+// checkArrays returns an error if the columns of a file together take more memory than there is, before the first of
+// them is read, see [checkMemory].
+func checkArrays(rows int, found []foundArray) error {
+	all, largest := 0.0, 0.0
+	for _, c := range found {
+		of := c.spec.column(c.width) // in memory it has the type that is written
+		bytes := float64(rows) * float64(c.width*of.read[0].size())
+		all, largest = all+bytes, max(largest, bytes)
+	}
+	return memory.Check(fmt.Sprintf("%d rows", rows), all+1.25*largest)
 }
 
 func readInto(a *npyArray, to any) (err error) {

@@ -31,18 +31,14 @@ type ColumnWriter struct {
 	columns []column
 }
 
-// CheckColumns returns an error if a file of n rows of columns takes more of the disk than is free, see
-// [CreateColumns], which asks the same when it begins.
-func CheckColumns(path string, specs []ColumnSpec, n int64) error {
+// DiskOfColumns is what a file of n rows of columns takes of a disk at least. [CreateColumns] refuses a file for which
+// there is no room.
+func DiskOfColumns(path string, specs []ColumnSpec, n int64) (float64, error) {
 	f, err := formatOf(path)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	list := make([]column, len(specs))
-	for i, s := range specs {
-		list[i] = s.column(s.Width)
-	}
-	return checkDisk(path, list, n, f)
+	return diskBytes(columnsOf(specs, func(s *ColumnSpec) int { return s.Width }), n, f), nil
 }
 
 // CreateColumns creates a Parquet or NPZ file of exactly n rows of columns.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"clearance/batch"
+	"clearance/internal/memory"
 )
 
 // Keys of the metadata of results of rollouts.
@@ -92,6 +93,7 @@ type RolloutWriter struct {
 	written int   // worlds
 	w       *tableWriter
 	held    []any // columns that wait for their number of rows
+	least   int64 // of the rows of the whole
 	cols    []column
 
 	// Of the results.
@@ -110,6 +112,10 @@ func CreateRolloutResults(path string, o *batch.RolloutOptions, worlds int, rows
 	return &RolloutWriter{path: path, o: o, worlds: worlds, rows: rows, meta: meta}
 }
 
+// AtLeast says that there will be so many rows, of a number that is not known: a disk without room for them is an error
+// of the first write.
+func (f *RolloutWriter) AtLeast(rows int64) { f.least = rows }
+
 // From makes the first world that is written number first, as where results are those of some worlds of a file: rows of
 // all pairs count from it.
 func (f *RolloutWriter) From(first int) { f.first = first }
@@ -122,7 +128,11 @@ func (f *RolloutWriter) Write(r *batch.RolloutResults) error {
 	cols, values := f.columns(r)
 	if f.cols == nil {
 		f.cols, f.precision, f.complete = cols, r.Precision, r.ContactsComplete
-		if format, err := outputFormat(f.path); err != nil {
+		format, err := outputFormat(f.path)
+		if err == nil {
+			err = checkDisk(f.path, cols, f.least, format)
+		}
+		if err != nil {
 			return err
 		} else if f.rows < 0 && format == formatNPZ {
 			f.held = make([]any, len(cols))
@@ -135,6 +145,9 @@ func (f *RolloutWriter) Write(r *batch.RolloutResults) error {
 	}
 	f.written += worldsIn(r)
 	if f.held != nil {
+		if err := f.checkHeld(r.N); err != nil {
+			return err
+		}
 		for i, v := range values {
 			f.held[i] = reflect.AppendSlice(reflect.ValueOf(f.held[i]), reflect.ValueOf(v)).Interface()
 		}
@@ -144,6 +157,20 @@ func (f *RolloutWriter) Write(r *batch.RolloutResults) error {
 		f.w.n += int64(r.N)
 	}
 	return f.w.append(values, r.N)
+}
+
+// checkHeld returns an error if there is no memory for so many rows more, or no room on the disk for all.
+func (f *RolloutWriter) checkHeld(rows int) error {
+	n := int64(lenOf(f.held[0])/f.cols[0].width) + int64(rows)
+	if err := checkDisk(f.path, f.cols, n, formatNPZ); err != nil {
+		return err
+	}
+	// Columns grow by a quarter at a time, beside those that there are.
+	what := fmt.Sprintf("%d rows of an NPZ file of all pairs", n)
+	if err := memory.Check(what, 1.25*diskBytes(f.cols, n, formatNPZ)); err != nil {
+		return fmt.Errorf("dataset: cannot write %s: %w; write a Parquet file or a folder", f.path, err)
+	}
+	return nil
 }
 
 // worldsIn is the number of worlds of results of all pairs; others state no number of worlds in their rows.

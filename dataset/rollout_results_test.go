@@ -2,11 +2,13 @@ package dataset
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"clearance/batch"
+	"clearance/internal/memory"
 )
 
 // rolloutTable writes a file of results of a rollout by hand: columns that are int32 or uint8, and metadata.
@@ -65,6 +67,27 @@ func TestRowsOfSomeWorlds(t *testing.T) {
 		}
 		if want := []int64{0, 0, 0, 0, 0, 0, 2, 2, 3}; meta["worlds"] != "5:8" || !slices.Equal(got.Offsets, want) {
 			t.Errorf("%s: worlds %s, offsets %v, want 5:8, %v", ext, meta["worlds"], got.Offsets, want)
+		}
+	}
+}
+
+// TestRowsOfAllPairsBeyondDisk: results of all pairs that are known to have more rows than the disk has room for are
+// refused at their first row, in a file and in a folder of parts.
+func TestRowsOfAllPairsBeyondDisk(t *testing.T) {
+	o := batch.RolloutOptions{}
+	r := batch.NewRolloutResults(1, &o)
+	r.BodyA, r.BodyB, r.Offsets = []int32{0}, []int32{1}, []int64{0, 1}
+	for _, name := range []string{"results.npz", "results.parquet", "results" + string(filepath.Separator)} {
+		folder := t.TempDir()
+		w := CreateRolloutResults(folder+string(filepath.Separator)+name, &o, 1, UnknownRows, nil)
+		w.AtLeast(1 << 50)
+		var refused *memory.DiskError
+		if err := w.Write(r); !errors.As(err, &refused) {
+			t.Errorf("%s: %v", name, err)
+		}
+		w.Abort()
+		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+			t.Errorf("%s: %v is left, %v", name, left, err)
 		}
 	}
 }

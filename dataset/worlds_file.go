@@ -50,6 +50,8 @@ func (w *worldFile) allOf() bool { return w.allPairs && w.templateA == nil && w.
 type worldSource interface {
 	// read sets list and poses of f to those of worlds [lo, hi). Ranges ascend.
 	read(f *worldFile, lo, hi int) error
+	// shared is the list of every world where the file says so before it is read, else nil.
+	shared() []int32
 	Close() error
 }
 
@@ -94,6 +96,12 @@ func (r *WorldReader[T]) WayPoints() int { return r.head.t }
 
 // RowsPerWorld returns the number of pairs that all worlds share, 0 where all pairs are asked for.
 func (r *WorldReader[T]) RowsPerWorld() int { return len(r.head.templateA) }
+
+// SharedList returns the shapes or bodies of every world where all are known to have the same, else nil.
+func (r *WorldReader[T]) SharedList() []int32 { return r.src.shared() }
+
+// Skips returns the number of pairs that are left out of all pairs.
+func (r *WorldReader[T]) Skips() int { return len(r.head.skipA) }
 
 // Worlds reads worlds [lo, hi). Ranges ascend and do not overlap; worlds in between are not read where the format
 // allows that, and the checksum of an NPZ array of which only some is read is not compared.

@@ -41,7 +41,7 @@ func (w *worldFile) arrays() []worldArray {
 type worldsNPZ struct {
 	*npzFile
 	list, poses *npyArray
-	shared      []int32 // list of all worlds, nil if each has its own
+	all         []int32 // list of every world, nil if each has its own
 	next        int     // world
 }
 
@@ -94,7 +94,7 @@ func (s *worldsNPZ) open(w *worldFile) (int, error) {
 	}
 	var err error
 	if len(list) == 1 {
-		if s.shared, err = readValues[int32](s.list, m); err != nil {
+		if s.all, err = readValues[int32](s.list, m); err != nil {
 			return 0, err
 		}
 	}
@@ -109,9 +109,11 @@ func (s *worldsNPZ) open(w *worldFile) (int, error) {
 	return int(p[0]), nil
 }
 
+func (s *worldsNPZ) shared() []int32 { return s.all }
+
 func (s *worldsNPZ) read(w *worldFile, lo, hi int) (err error) {
 	pass, n := int64(lo-s.next), int64(hi-lo)
-	if w.list = s.shared; w.list == nil {
+	if w.list = s.all; w.list == nil {
 		if err := s.list.skip(pass * int64(w.m)); err != nil {
 			return fmt.Errorf("array %s: %w", s.list.name, err)
 		}

@@ -108,13 +108,21 @@ func (p *places) done() error {
 // worldsParquet is an open Parquet file of worlds.
 type worldsParquet struct {
 	source
-	at    places
-	list  []int32 // of world 0
-	block *worldBlock
+	at       places
+	list     []int32 // of world 0
+	perWorld bool    // others may have lists of their own
+	block    *worldBlock
+}
+
+func (s *worldsParquet) shared() []int32 {
+	if s.perWorld {
+		return nil
+	}
+	return s.list
 }
 
 func openWorldsParquet(path string, w *worldFile, opts []Option) (worldSource, int, error) {
-	s := &worldsParquet{}
+	s := &worldsParquet{perWorld: w.perWorld}
 	if err := s.measure(path, w, opts); err != nil {
 		return nil, 0, err
 	}

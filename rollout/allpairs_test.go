@@ -411,3 +411,18 @@ func vulkan(t *testing.T) *dispatch.Dispatcher {
 	t.Cleanup(func() { d.Close() })
 	return d
 }
+
+// TestEveryPair: results of all pairs have a row for each where no distance leaves one out.
+func TestEveryPair(t *testing.T) {
+	for q := range batch.QueryCount {
+		for _, reduce := range []Reduce{ReduceNone, ReduceWorld} {
+			for _, most := range []float64{-1, 0, 1, math.Inf(1)} {
+				o := Options{Reduce: reduce, MaxDistance: most, HasMaxDistance: most >= 0}
+				o.Query = q
+				if want := math.IsInf(threshold(&o), 1) && reduce == ReduceNone; o.EveryPair() != want {
+					t.Errorf("%v, %v, %g: %t", q, reduce, most, o.EveryPair())
+				}
+			}
+		}
+	}
+}

@@ -69,7 +69,7 @@ var layers = map[string][]string{
 		"internal/memory"},
 	"contact/lanes":      {},
 	"contact/scenes":     {"batch", "contact", "geom", "internal/memory"},
-	"verify":             {"geom", "batch", "contact", "internal/fault", "ref"},
+	"verify":             {"geom", "batch", "contact", "internal/fault", "internal/memory", "ref"},
 	"rollout/broadphase": {"internal/fault", "internal/meter"},
 	"rollout/sweep":      {"batch", "geom", "internal/fault", "internal/meter"},
 	"dataset":            {"geom", "geom/mesh", "batch", "internal/memory", "internal/meter"},

@@ -1,10 +1,13 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"clearance/contact"
+	"clearance/internal/memory"
 	"clearance/ref"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -48,9 +51,13 @@ func (f ContactFailure) String() string {
 type ContactReport struct {
 	Worlds                     []ContactWorld
 	Solved, Undecided, Invalid int
-	Unaudited                  int // worlds with a bound of the error that is neither refuted nor confirmed
-	Failures                   []ContactFailure
+	Unaudited                  int              // worlds with a bound of the error that is neither refuted nor confirmed
+	Wrong                      int              // claims that are refuted
+	Failures                   []ContactFailure // the first [MaxContactFailures] of them
 }
+
+// MaxContactFailures is the largest number of refuted claims that a report lists.
+const MaxContactFailures = 1000
 
 // AuditContacts recomputes velocities, residuals and energies of a solution from its impulses, and compares them with
 // what the solution claims. It shares no code with the solvers of package contact. Residuals of the NCP bound no error
@@ -63,6 +70,9 @@ func AuditContacts(p *contact.Problem, s *contact.Solution, o ContactAudit) (*Co
 	}
 	if !(o.Tolerance > 0) {
 		return nil, fmt.Errorf("verify: tolerance %g; it is positive", o.Tolerance)
+	}
+	if err := contactRoom(p); err != nil {
+		return nil, err
 	}
 	r := &ContactReport{Worlds: make([]ContactWorld, p.Worlds)}
 	for w := range p.Worlds {
@@ -89,7 +99,27 @@ func AuditContacts(p *contact.Problem, s *contact.Solution, o ContactAudit) (*Co
 	return r, nil
 }
 
+// contactRoom returns an error if the audit of a problem takes more memory than there is: a report of each world, and
+// the bodies, islands and scales of one world.
+func contactRoom(p *contact.Problem) error {
+	most := 0
+	for _, n := range p.Count {
+		most = max(most, min(int(n), p.Contacts))
+	}
+	const perContact = 8 + 2*(8+8) + 2*8 + int(unsafe.Sizeof(islandScale{})) + 4*48 // the last: a map by body
+	bytes := float64(p.Worlds)*float64(unsafe.Sizeof(ContactWorld{})) +
+		2*(float64(p.Bodies)*float64(unsafe.Sizeof(contactBody{}))+float64(perContact*most)) // of the last world, too
+	what := fmt.Sprintf("the audit of %d worlds of %d bodies and %d contacts", p.Worlds, p.Bodies, p.Contacts)
+	if err := memory.Check(what, bytes); err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	return nil
+}
+
 func (r *ContactReport) fail(w int, check, format string, a ...any) {
+	if r.Wrong++; r.Wrong > MaxContactFailures {
+		return
+	}
 	r.Failures = append(r.Failures, ContactFailure{w, check, fmt.Sprintf(format, a...)})
 }
 
@@ -237,6 +267,10 @@ func (r *ContactReport) judge(p *contact.Problem, s *contact.Solution, w int, sp
 // refute solves the CCP again and compares: both bounds together must cover the difference.
 func (r *ContactReport) refute(p *contact.Problem, s *contact.Solution, w int) {
 	dense, err := DenseContacts(p, w)
+	if errors.As(err, new(*memory.Error)) { // nothing is refuted, and nothing confirmed
+		r.Worlds[w].farthest = math.Inf(1)
+		return
+	}
 	if err != nil {
 		r.fail(w, "bound", "%v", err)
 		return
@@ -267,10 +301,24 @@ func (r *ContactReport) refute(p *contact.Problem, s *contact.Solution, w int) {
 	}
 }
 
-// DenseContacts is the problem of a valid world for package ref.
+// DenseContacts is the problem of a valid world for package ref. The error is a *[contact.WorldError], or that of too
+// little memory for its matrices and those of the solvers.
 func DenseContacts(p *contact.Problem, w int) (*ref.Contacts, error) {
 	if err := p.CheckWorld(w); err != nil {
 		return nil, err
+	}
+	moving := 0.0
+	for _, m := range p.Mass[w*p.Bodies : (w+1)*p.Bodies] {
+		if !math.IsInf(m, 1) {
+			moving++
+		}
+	}
+	// With n components of impulses and v of velocities: of the problem M and its factor, J and M⁻¹Jᵀ, G; of solvers two
+	// more of each at a time.
+	n, v := 3*float64(p.Count[w]), 6*moving
+	what := fmt.Sprintf("%.0f bodies that move and %d contacts in dense matrices", moving, p.Count[w])
+	if err := memory.Check(what, 8*(4*v*v+4*n*v+3*n*n)); err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
 	}
 	bodies := make([]ref.ContactBody, p.Bodies)
 	for b := range bodies {

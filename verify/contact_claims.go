@@ -27,9 +27,9 @@ func (r *ContactReport) claims(p *contact.Problem, s *contact.Solution, o *Conta
 	case !o.Bounds:
 		r.Unaudited++
 	case p.Count[w] > 0:
-		before := len(r.Failures)
+		before := r.Wrong
 		r.refute(p, s, w)
-		if len(r.Failures) == before && !(r.Worlds[w].farthest <= bound*(1+1e-3)) {
+		if r.Wrong == before && !(r.Worlds[w].farthest <= bound*(1+1e-3)) {
 			r.Unaudited++
 		}
 	}

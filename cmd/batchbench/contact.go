@@ -158,7 +158,7 @@ func (f *contactFlags) batch(ctx context.Context, e *env, p *contact.Problem, m 
 	if err != nil {
 		return l, err
 	}
-	l.solved, l.undecided, l.invalid, l.faults = report.Solved, report.Undecided, report.Invalid, len(report.Failures)
+	l.solved, l.undecided, l.invalid, l.faults = report.Solved, report.Undecided, report.Invalid, report.Wrong
 	if f.out != "" && m == f.model {
 		if err := writeContacts(f.out, p, &s, m, f.tolerance); err != nil {
 			return l, err

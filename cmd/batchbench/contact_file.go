@@ -6,6 +6,7 @@ import (
 
 	"clearance/contact"
 	"clearance/dataset"
+	"clearance/internal/memory"
 )
 
 // Metadata of files of contact problems.
@@ -74,9 +75,15 @@ func writeContacts(path string, p *contact.Problem, s *contact.Solution, m conta
 		return fmt.Errorf("%s: a file of problems takes at least a body and a contact", path)
 	}
 	problem, solution := contactColumns(p.Bodies, p.Contacts)
-	b := newColumnBuffer(append(problem, solution...))
-	b.add(p.Worlds, append(problemValues(p), solutionValues(s)...)...)
-	return b.write(path, contactTexts(m, tolerance)...)
+	// Columns that the problem lacks are written as zeros.
+	what := fmt.Sprintf("%d worlds of %d contacts in a file", p.Worlds, p.Contacts)
+	if err := memory.Check(what, float64(p.Worlds)*(1+8*6*float64(p.Contacts))); err != nil {
+		return err
+	}
+	return writeColumns(path, append(problem, solution...), int64(p.Worlds), contactTexts(m, tolerance),
+		func(out *dataset.ColumnWriter) error {
+			return out.Write(p.Worlds, append(problemValues(p), solutionValues(s)...)...)
+		})
 }
 
 // readContacts reads problems, and their solutions if the file has them, else nil.

@@ -59,6 +59,9 @@ code 0. Nothing depends on the numbers of sweeps and steps: they are not audited
 	return c
 }
 
+// mostFailures is the number of refuted claims of each file that are listed.
+const mostFailures = 20
+
 // verifyContactReport is the report of `verify contact --json`.
 type verifyContactReport struct {
 	Program   string        `json:"program"`
@@ -165,9 +168,8 @@ func verifyContacts(ctx context.Context, e *env, f *verifyContactFlags) (*verify
 	if report.Listed, err = files.audit(p, s); err != nil {
 		return nil, err
 	}
-	failures := report.Listed.failures
-	report.Wrong += len(failures)
-	report.Failures = append(report.Failures, failures[:min(20, len(failures))]...)
+	report.Wrong += report.Listed.wrong
+	report.Failures = append(report.Failures, report.Listed.failures...)
 	return report, nil
 }
 
@@ -192,8 +194,8 @@ func newVerifyContactReport(f *verifyContactFlags, a *verify.ContactReport) *ver
 	r := &verifyContactReport{Program: "batchbench verify contact", Version: versionString(), Date: now(),
 		Results: f.results, Model: f.options.Model.String(), Tolerance: verify.Number(f.options.Tolerance),
 		Worlds: len(a.Worlds), Solved: a.Solved, Undecided: a.Undecided, Invalid: a.Invalid,
-		Unaudited: a.Unaudited, Wrong: len(a.Failures), bounds: f.options.Bounds}
-	for _, fault := range a.Failures[:min(20, len(a.Failures))] {
+		Unaudited: a.Unaudited, Wrong: a.Wrong, bounds: f.options.Bounds}
+	for _, fault := range a.Failures[:min(mostFailures, len(a.Failures))] {
 		r.Failures = append(r.Failures, fault.String())
 	}
 	for _, w := range a.Worlds {

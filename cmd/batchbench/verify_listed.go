@@ -31,9 +31,10 @@ type listedReport struct {
 	// Places are contacts of which position, gap, parts and ID are not audited.
 	Places int `json:"places_not_audited"`
 	// Worlds were solved and have no contacts; whether they were advanced is not known without states.
-	Worlds   int `json:"worlds_not_audited"`
-	failures []string
-	stated   bool // states are given
+	Worlds   int      `json:"worlds_not_audited"`
+	wrong    int      // claims that are refuted
+	failures []string // the first of them
+	stated   bool     // states are given
 }
 
 // listAudit audits a file of contacts.
@@ -49,7 +50,9 @@ type listAudit struct {
 }
 
 func (a *listAudit) fail(format string, args ...any) {
-	a.failures = append(a.failures, fmt.Sprintf(format, args...))
+	if a.wrong++; a.wrong <= mostFailures {
+		a.failures = append(a.failures, fmt.Sprintf(format, args...))
+	}
 }
 
 // audit compares a file of contacts with the problems of the same steps, whose impulses are audited: of each world that

@@ -196,7 +196,7 @@ type listedTeller struct {
 func (l *listedTeller) refuted() int {
 	l.a.listedReport = listedReport{Contacts: l.a.Contacts, stated: true}
 	l.a.run(l.steps, l.worlds)
-	return len(l.a.failures)
+	return l.a.wrong
 }
 
 func (l *listedTeller) check(lie string) {

@@ -13,3 +13,12 @@ func free(folder string) float64 {
 	}
 	return float64(s.Bavail) * float64(s.Bsize)
 }
+
+// deviceOf returns a number that folders of one disk share.
+func deviceOf(folder string) uint64 {
+	var s syscall.Stat_t
+	if err := syscall.Stat(folder, &s); err != nil {
+		return 0
+	}
+	return uint64(s.Dev)
+}

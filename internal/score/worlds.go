@@ -80,7 +80,21 @@ func (s *WorldSource) CreateRollout(path string, o *batch.RolloutOptions, r Rows
 	maps.Copy(meta, r.Meta(s.RowsPerWorld()))
 	w := dataset.CreateRolloutResults(path, o, r.Len(), rows, meta)
 	w.From(r.Lo)
+	if rows == dataset.UnknownRows && o.EveryPair() {
+		w.AtLeast(int64(r.Len()) * s.pairs())
+	}
 	return w
+}
+
+// pairs is the number of pairs that every world has at least, of all pairs.
+func (s *WorldSource) pairs() int64 {
+	n := int64(0)
+	for _, body := range s.SharedList() {
+		if body >= 0 {
+			n++
+		}
+	}
+	return max(n*(n-1)/2-int64(s.Skips()), 0)
 }
 
 // CreateSweep begins a file of results of a range of worlds of motions, with both tolerances as metadata.
