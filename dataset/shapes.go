@@ -13,6 +13,7 @@ import (
 	"clearance/batch"
 	"clearance/geom"
 	"clearance/geom/mesh"
+	"clearance/internal/memory"
 )
 
 // shapesVersion is the version of shapes.json that is read and written.
@@ -80,11 +81,15 @@ type parts struct {
 }
 
 func readShapes(path string) (parts, error) {
-	f, _, err := openRegular(path)
+	f, size, err := openRegular(path)
 	if err != nil {
 		return parts{}, fmt.Errorf("dataset: %w", err)
 	}
 	defer f.Close()
+	// The text of a field, and what it is parsed to.
+	if err := memory.Check(fmt.Sprintf("a document of %d bytes", size), 3*float64(size)); err != nil {
+		return parts{}, fmt.Errorf("dataset: %s: %w", path, err)
+	}
 	p, err := parseShapes(f, filepath.Dir(path), mesh.Read)
 	if err != nil {
 		return parts{}, fmt.Errorf("dataset: %s: %w", path, err)

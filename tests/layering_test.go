@@ -77,7 +77,7 @@ var layers = map[string][]string{
 	"dataset/fit":        {"geom"},
 	"bench/papers": {"batch", "derive", "geom", "geom/mesh", "ref", "dataset/fit", "bench/folder",
 		"bench/plots"},
-	"bench/folder":  {},
+	"bench/folder":  {"internal/memory"},
 	"bench/plots":   {},
 	"bench/stats":   {},
 	"bench/regress": {"bench/folder", "bench/stats"},

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+
+	"clearance/internal/memory"
 )
 
 // width is the length in bytes up to which a record stands on one line.
@@ -68,6 +70,14 @@ func lines(b *bytes.Buffer, v json.RawMessage, depth int) error {
 
 // Load reads a file with the parser of its contents. Errors name the file.
 func Load[T any](path string, parse func([]byte) (*T, error)) (*T, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	// The text, and what it is parsed to.
+	if err := memory.Check(fmt.Sprintf("%s of %d bytes", path, info.Size()), 4*float64(info.Size())); err != nil {
+		return nil, err
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,29 @@ func newColumnBuffer(specs []dataset.ColumnSpec) *columnBuffer {
 	return b
 }
 
+// bytes is the memory of the rows, without what is kept for more.
+func (b *columnBuffer) bytes() float64 {
+	if b == nil {
+		return 0
+	}
+	return rowBytes(b.specs) * float64(b.rows)
+}
+
+// rowBytes is the memory of a row of columns, and what it takes in an NPZ file.
+func rowBytes(specs []dataset.ColumnSpec) (n float64) {
+	for _, s := range specs {
+		switch {
+		case s.Codes:
+			n += float64(s.Width)
+		case s.Ints:
+			n += 4 * float64(s.Width)
+		default:
+			n += 8 * float64(s.Width)
+		}
+	}
+	return n
+}
+
 // add appends rows: a slice for each column.
 func (b *columnBuffer) add(rows int, values ...any) {
 	b.rows += rows

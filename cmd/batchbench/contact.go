@@ -79,6 +79,8 @@ func runContact(ctx context.Context, e *env, f *contactFlags) error {
 	switch {
 	case f.worlds < 1:
 		return fmt.Errorf("--worlds %d: there is no world", f.worlds)
+	case f.workers < 0 || f.workers > maxWorkers:
+		return fmt.Errorf("--workers %d: want 1 to %d, or 0 for one per core", f.workers, maxWorkers)
 	case f.limit < 1:
 		return fmt.Errorf("--limit %d: there is no iteration", f.limit)
 	case !(f.tolerance > 0) || !(f.omega > 0 && f.omega < 2):

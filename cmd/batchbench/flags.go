@@ -9,6 +9,7 @@ import (
 	"clearance/batch"
 	"clearance/cpu/instructions"
 	"clearance/dispatch"
+	"clearance/internal/memory"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -76,6 +77,17 @@ func (f *backendFlags) addWorkers(fs *pflag.FlagSet) {
 func checkKernels(name string) error {
 	_, err := instructions.Named(name, "--simd")
 	return err
+}
+
+// callBytes is the memory of a pair of a call that is measured: itself, and its answers twice.
+const callBytes = 400
+
+// checkCall returns an error if a call of so many pairs takes more memory than there is.
+func checkCall(flag string, pairs int) error {
+	if err := memory.Check(fmt.Sprintf("a call of %d pairs", pairs), callBytes*float64(pairs)); err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	return nil
 }
 
 // check returns an error for a value out of range.

@@ -163,8 +163,13 @@ func (f *matrixFlags) cases() ([]matrix.Case, error) {
 		return nil, fmt.Errorf("--pairs %d, --thread-pairs %d: want 1 or more", p.Pairs, p.ThreadPairs)
 	case f.lab.Time <= 0:
 		return nil, fmt.Errorf("--time %v: want a time above 0", f.lab.Time)
-	case f.lab.Sample < 0:
-		return nil, fmt.Errorf("--sample %d: want 0 (none) or more", f.lab.Sample)
+	case f.lab.Sample < 0 || f.lab.Sample > maxCallRows:
+		return nil, fmt.Errorf("--sample %d: want 0 (none) to %d", f.lab.Sample, maxCallRows)
+	}
+	err = errors.Join(checkCall("--pairs", p.Pairs), checkCall("--thread-pairs", p.ThreadPairs),
+		checkCall("--sizes", slices.Max(append(p.Sizes, 0))))
+	if err != nil {
+		return nil, err
 	}
 	list, err := p.Cases()
 	return list, plainError(err)

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/flate"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestLittleMemory: small files that ask for much end with code 2 and name the file, in an address space of 2 GiB, and
@@ -94,20 +96,28 @@ func TestLittleMemory(t *testing.T) {
 		{"one mesh named 2,000 times", []string{"score", "--backend", "cpu", "--shapes", at("meshes.json"), "--pairs",
 			at("pairs.npz"), "--out", at("out.npz")}, exitGood, ""},
 	} {
-		words := append([]string{"-c", `ulimit -v 2097152; exec "$0" "$@"`, self}, c.args...)
-		run := exec.Command("bash", words...)
-		// The C library reserves 64 MB of addresses for the heap of each thread, which count here: as many threads and
-		// heaps on every machine.
-		run.Env = append(os.Environ(), actAsMain+"=1", "CLEARANCE_DEVICE=", "VK_ICD_FILENAMES=/none",
-			"VK_DRIVER_FILES=/none", "GOMAXPROCS=2", "MALLOC_ARENA_MAX=1")
-		var stderr bytes.Buffer
-		run.Stderr = &stderr
-		_ = run.Run()
-		said := stderr.String()
-		if code := run.ProcessState.ExitCode(); code != c.code || !strings.Contains(said, c.says) ||
-			strings.Contains(said, "goroutine ") {
-			t.Errorf("%s: exit code %d, want %d and %q in\n%.1500s", c.name, code, c.code, c.says, said)
-		}
+		limited(t, self, c.name, 2, c.args, c.code, c.says)
+	}
+}
+
+// limited runs a command in an address space of so many GiB and fails unless it ends with the code and says the text.
+func limited(t *testing.T, self, name string, gib int, args []string, code int, says string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // what is refused takes a part of a second
+	defer cancel()
+	run := exec.CommandContext(ctx, "bash", append([]string{"-c", fmt.Sprintf(`ulimit -v %d; exec "$0" "$@"`, gib<<20), self},
+		args...)...)
+	// The C library reserves 64 MB of addresses for the heap of each thread, which count here: as many threads and
+	// heaps on every machine.
+	run.Env = append(os.Environ(), actAsMain+"=1", "CLEARANCE_DEVICE=", "VK_ICD_FILENAMES=/none",
+		"VK_DRIVER_FILES=/none", "GOMAXPROCS=2", "MALLOC_ARENA_MAX=1")
+	var stderr bytes.Buffer
+	run.Stderr = &stderr
+	_ = run.Run()
+	said := stderr.String()
+	if got := run.ProcessState.ExitCode(); got != code || !strings.Contains(said, says) ||
+		strings.Contains(said, "goroutine ") {
+		t.Errorf("%s: exit code %d, want %d and %q in\n%.1500s", name, got, code, says, said)
 	}
 }
 

@@ -71,6 +71,12 @@ func runScaling(ctx context.Context, e *env, f *scalingFlags) error {
 	if err := f.Check(maxCallRows); err != nil {
 		return fmt.Errorf("scaling: %w", err)
 	}
+	if f.Rounds > maxRounds {
+		return fmt.Errorf("--rounds %d: want 1 to %d", f.Rounds, maxRounds)
+	}
+	if err := checkCall("--pairs", f.Pairs); err != nil {
+		return err
+	}
 	if err := checkOutputs(nil, []namedFile{{"json", f.json}}); err != nil {
 		return err
 	}

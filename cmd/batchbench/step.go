@@ -141,7 +141,8 @@ OUT.parts; the results have the same bits as those of a run without an interrupt
 	fs.StringVar(&f.problems, "problems", "", "file of contact problems and impulses to write, .parquet or .npz")
 	fs.StringVar(&f.contacts, "contacts", "", "file of contacts to write, .parquet or .npz")
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file, - for standard output")
-	fs.IntVar(&f.saveEvery, "save-every", f.saveEvery, "save the run after each of so many steps")
+	fs.IntVar(&f.saveEvery, "save-every", f.saveEvery, "save the run after each of so many steps, and wherever rows "+
+		"fill the memory that they may take")
 	fs.BoolVar(&f.resume, "resume", false, "go on with an interrupted run")
 	return c
 }
@@ -154,6 +155,8 @@ func (f *stepFlags) check() error {
 	switch {
 	case f.steps < 1 || f.steps > math.MaxInt32:
 		return fmt.Errorf("--steps %d: want 1 to %d", f.steps, math.MaxInt32)
+	case o.Solve.Workers < 0 || o.Solve.Workers > maxWorkers:
+		return fmt.Errorf("--workers %d: want 1 to %d, or 0 for one per core", o.Solve.Workers, maxWorkers)
 	case f.every < 1 || f.saveEvery < 1:
 		return fmt.Errorf("--every %d, --save-every %d: want 1 or more", f.every, f.saveEvery)
 	case len(f.gravity) != 3:
@@ -283,11 +286,6 @@ func runStep(ctx context.Context, e *env, f *stepFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	// The states are on the disk twice while the parts are joined.
-	rows := 2 * int64(f.steps/f.every+1) * int64(state.Worlds)
-	if err := dataset.CheckColumns(f.out, stateColumns(len(scene.Body)), rows); err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "dataset: "))
-	}
 	solver, closeSolver, err := f.solver()
 	if err != nil {
 		return err
@@ -305,7 +303,7 @@ func runStep(ctx context.Context, e *env, f *stepFlags) (err error) {
 	for r.step < f.steps && err == nil {
 		if err = r.advance(ctx); err == nil {
 			bar.add(1)
-			if r.step%f.saveEvery == 0 {
+			if r.step%f.saveEvery == 0 || r.held() > r.most {
 				err = r.save()
 			}
 		}

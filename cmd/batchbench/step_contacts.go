@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 
 	"clearance/contact"
 	"clearance/dataset"
+	"clearance/internal/memory"
 )
 
 // Contacts in files of `step`: problems, a row for each world and as many columns as a world has contacts at most, and
@@ -50,15 +52,38 @@ func resizedRows[T any](v []T, rows, from, to int) []T {
 }
 
 // addProblems adds the problems of the last step to the rows.
-func (r *stepRun) addProblems(step, world []int32) {
+func (r *stepRun) addProblems(step, world []int32) error {
 	p := r.sim.Problem()
+	most := r.width
 	for w, n := range p.Count {
 		if solved(r.sim.State().Status[w]) {
-			r.widen(int(n))
+			most = max(most, int(n))
 		}
 	}
+	// The rows before with more contacts, those of the step, and the buffer of both as it grows.
+	rows := 2 * float64(r.problems.rows+2*r.worlds)
+	what := fmt.Sprintf("problems of %d worlds of %d contacts", r.worlds, most)
+	if err := memory.Check(what, rows*rowBytes(problemColumns(r.bodies, most))); err != nil {
+		return fmt.Errorf("--problems: %w", err)
+	}
+	r.widen(most)
 	values := append(append([]any{step, world}, problemValues(p)...), solutionValues(r.sim.Solution())...)
 	r.problems.add(r.worlds, resized(problemColumns(r.bodies, p.Contacts), values, r.worlds, p.Contacts, r.width)...)
+	return nil
+}
+
+// addContacts adds the contacts of the last step to the rows.
+func (r *stepRun) addContacts() error {
+	n := r.sim.CountContacts()
+	// The list, and the buffer as it grows.
+	err := memory.Check(fmt.Sprintf("%d contacts of a step", n), 2.25*rowBytes(listedColumns())*float64(n+r.contacts.rows))
+	if err != nil {
+		return fmt.Errorf("--contacts: %w", err)
+	}
+	r.list.Clear()
+	r.sim.AppendContacts(&r.list)
+	addListed(r.contacts, int32(r.step), &r.list)
+	return nil
 }
 
 // widen gives the rows of problems room for n contacts.

@@ -108,11 +108,21 @@ func hashValues(text string, columns ...any) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %s", len(text), text)
 	for _, c := range columns {
-		if err := binary.Write(h, binary.LittleEndian, c); err != nil {
-			panic(err) // a column of another type
+		switch c := c.(type) {
+		case []float64:
+			hashColumn(h, c)
+		case []int32:
+			hashColumn(h, c)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// hashColumn adds the bytes of a column to a hash, some at a time: they are no second column in memory.
+func hashColumn[T float64 | int32](h io.Writer, column []T) {
+	for part := range slices.Chunk(column, 1<<12) {
+		_ = binary.Write(h, binary.LittleEndian, part) // a hash takes all
+	}
 }
 
 // writePart writes rows as a part and keeps its hash.

@@ -36,6 +36,7 @@ type stepRun struct {
 	parts    int // that are complete
 	states   *columnBuffer
 	problems *columnBuffer // nil if they are not asked for
+	most     float64       // memory of rows that are in no part yet
 	width    int           // contacts of a row of problems: as many as a world has had at most, or more
 	widths   []int         // of the parts of problems
 	contacts *columnBuffer // nil if they are not asked for
@@ -89,6 +90,15 @@ func (f *stepFlags) begin(scene *contact.Scene, state *contact.State, solver con
 	if f.contacts != "" {
 		r.contacts = newColumnBuffer(listedColumns())
 	}
+	if err := r.checkMemory(); err != nil {
+		return nil, err
+	}
+	_, missing := os.Stat(filepath.Join(r.folder, runFile))
+	if missing != nil {
+		if err := r.checkDisk(); err != nil {
+			return nil, err
+		}
+	}
 	r.force = make([]float64, 6*r.bodies*r.worlds)
 	if err := r.lock(); err != nil {
 		return nil, err
@@ -98,21 +108,23 @@ func (f *stepFlags) begin(scene *contact.Scene, state *contact.State, solver con
 			r.locked.Close()
 		}
 	}()
-	_, err = os.Stat(filepath.Join(r.folder, runFile))
+	_, err = os.Stat(filepath.Join(r.folder, runFile)) // again: it may have been another run's
 	switch {
 	case err == nil && !f.resume:
 		return nil, fmt.Errorf("%s has an interrupted run; give --resume to go on with it, or remove the folder",
 			r.folder)
 	case err == nil:
-		return r, r.load(scene, solver)
+		if err := r.load(scene, solver); err != nil {
+			return nil, err
+		}
+		return r, r.checkDisk()
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
 	if err := r.clear(); err != nil {
 		return nil, err
 	}
-	r.record()
-	return r, nil
+	return r, r.record()
 }
 
 // digest tells runs of other input or options apart.
@@ -141,7 +153,10 @@ func (f *stepFlags) digest(scene *contact.Scene, state *contact.State) (string, 
 		scene.SkipA, scene.SkipB)
 	fmt.Fprintf(h, "%v %v %v %v %v %v\n", scene.PartFriction, scene.PartRestitution, scene.PairFriction,
 		scene.PairRestitution, scene.FrictionRule, scene.RestitutionRule)
-	fmt.Fprintf(h, "%d %x %x %x\n", state.Worlds, state.Pose, state.Velocity, state.Momentum)
+	fmt.Fprintf(h, "%d %d %d %d\n", state.Worlds, len(state.Pose), len(state.Velocity), len(state.Momentum))
+	for _, column := range [][]float64{state.Pose, state.Velocity, state.Momentum} {
+		hashColumn(h, column)
+	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
@@ -172,7 +187,7 @@ func (r *stepRun) rowsOfStep() (step, world []int32) {
 }
 
 // record adds the state to the rows, and the contact problems of a step. A world that has no solve has NaN residuals.
-func (r *stepRun) record() {
+func (r *stepRun) record() error {
 	st, solution := r.sim.State(), r.sim.Solution()
 	step, world := r.rowsOfStep()
 	status, steps := make([]uint8, r.worlds), make([]int32, r.worlds)
@@ -194,16 +209,17 @@ func (r *stepRun) record() {
 		st.Parts,
 		r.force, columns[0], columns[1], columns[2], columns[3], columns[4], columns[5])
 	if r.step == 0 {
-		return
+		return nil
 	}
 	if r.problems != nil {
-		r.addProblems(step, world)
+		if err := r.addProblems(step, world); err != nil {
+			return err
+		}
 	}
 	if r.contacts != nil {
-		r.list.Clear()
-		r.sim.AppendContacts(&r.list)
-		addListed(r.contacts, int32(r.step), &r.list)
+		return r.addContacts()
 	}
+	return nil
 }
 
 // solved reports whether the contact problem of a step was solved, or tried.
@@ -226,7 +242,9 @@ func (r *stepRun) advance(ctx context.Context) error {
 		}
 	}
 	if r.step%r.flags.every == 0 {
-		r.record()
+		if err := r.record(); err != nil {
+			return err
+		}
 	}
 	if r.step == r.flags.steps {
 		return r.sim.Still(r.step)
@@ -255,6 +273,9 @@ func (r *stepRun) save() error {
 	}
 	r.states.reset()
 	r.parts++
+	if err := r.checkSaved(); err != nil {
+		return err
+	}
 	st, warm := r.sim.State(), r.sim.Warm()
 	text, err := json.Marshal(runState{r.key, r.step, r.parts, r.counts, digits(r.energy), digits(r.residual),
 		append(slices.Clone(r.widths), r.width), r.found, warm.Contacts, r.sums})
@@ -265,7 +286,6 @@ func (r *stepRun) save() error {
 		warm.Pair, warm.ID = make([]int32, r.worlds), make([]uint64, r.worlds)
 		warm.Position, warm.Impulse = make([]float64, 3*r.worlds), make([]float64, 3*r.worlds)
 	}
-	b := newColumnBuffer(runColumns(r.bodies, warm.Contacts))
 	high, low := halves(warm.ID)
 	steps := make([]int32, r.worlds)
 	for w, n := range st.Steps {
@@ -273,9 +293,13 @@ func (r *stepRun) save() error {
 	}
 	columns := []any{st.Pose, st.Velocity, st.Momentum, steps, warm.Count, warm.Pair, high, low, warm.Position,
 		warm.Impulse}
-	b.add(r.worlds, columns...)
-	return b.write(filepath.Join(r.folder, runFile), runText, string(text), sumText, hashValues(string(text),
-		columns...))
+	texts := []string{runText, string(text), sumText, hashValues(string(text), columns...)}
+	err = writeColumns(filepath.Join(r.folder, runFile), runColumns(r.bodies, warm.Contacts), int64(r.worlds), texts,
+		func(out *dataset.ColumnWriter) error { return out.Write(r.worlds, columns...) })
+	if err != nil {
+		return err
+	}
+	return r.checkDisk()
 }
 
 func digits(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -85,6 +85,9 @@ func (f *throughputFlags) check() error {
 			return fmt.Errorf("--sizes: %q is not a number of pairs, want integers from 0 to %d, such as 1000 or 1e6",
 				s, maxCallRows)
 		}
+		if err := checkCall("--sizes", int(v)); err != nil {
+			return err
+		}
 		f.rows = append(f.rows, int(v))
 	}
 	if len(f.rows) == 0 {
