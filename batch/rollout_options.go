@@ -87,10 +87,11 @@ func (o *RolloutOptions) Check() error {
 	return o.Options.Check()
 }
 
-// EveryPair reports whether results of all pairs have a row for each pair of bodies of a world: none is left out because
-// it is separated.
+// EveryPair reports whether results of all pairs have a row for each pair of bodies of a world: none is left out
+// because it is separated.
 func (o *RolloutOptions) EveryPair() bool {
 	q := o.Query.Info()
-	near := q.SignedDistance && (q.Boolean() || q.CutOff == CutOffAtTouch || o.HasMaxDistance && o.MaxDistance < math.Inf(1))
+	limited := o.HasMaxDistance && o.MaxDistance < math.Inf(1)
+	near := q.SignedDistance && (q.Boolean() || q.CutOff == CutOffAtTouch || limited)
 	return o.Reduce == ReduceNone && !near
 }

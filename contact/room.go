@@ -42,9 +42,9 @@ func checkRoom(s *Scene, worlds, limit int) error {
 	return nil
 }
 
-// bodyOfWorld and contactOfWorld are the memory that a worldSolver has of a body and of a contact of a world, but for the
-// matrix of Newton's method, which is asked for when its pattern is known: the problem in units of its own, its islands,
-// the vectors of Newton's method and those of the bound of the error.
+// bodyOfWorld and contactOfWorld are the memory that a worldSolver has of a body and of a contact of a world, but for
+// the matrix of Newton's method, which is asked for when its pattern is known: the problem in units of its own, its
+// islands, the vectors of Newton's method and those of the bound of the error.
 const (
 	bodyOfWorld = 2*8 + 2*int(unsafe.Sizeof(sym3{})) + 8 + 2*int(unsafe.Sizeof(twist{})) + 3*8 + 3*8 +
 		6*int(unsafe.Sizeof(twist{})) + 2*int(unsafe.Sizeof(twist{})) +
@@ -52,8 +52,8 @@ const (
 	contactOfWorld = int(unsafe.Sizeof(row{})) + 7*int(unsafe.Sizeof(r3.Vec{})) + 8*(9+36) + 5*8
 )
 
-// room returns how many of the workers of a call there is memory for beside the columns of the solution, and an error if
-// there is none for one. It looks before anything is allocated, and says nothing of what earlier calls have taken.
+// room returns how many of the workers of a call there is memory for beside the columns of the solution, and an error
+// if there is none for one. It looks before anything is allocated, and says nothing of what earlier calls have taken.
 func (s *Solver) room(p *Problem, workers int, out *Solution) (int, error) {
 	columns := out.growth(p) + float64(max(p.Worlds-cap(s.groups.worlds), 0))*float64(unsafe.Sizeof(world{}))
 	each := func(contacts int) float64 {

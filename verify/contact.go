@@ -51,9 +51,10 @@ func (f ContactFailure) String() string {
 type ContactReport struct {
 	Worlds                     []ContactWorld
 	Solved, Undecided, Invalid int
-	Unaudited                  int              // worlds with a bound of the error that is neither refuted nor confirmed
-	Wrong                      int              // claims that are refuted
-	Failures                   []ContactFailure // the first [MaxContactFailures] of them
+	Unaudited                  int // worlds with a bound of the error that is neither refuted nor confirmed
+	Wrong                      int // claims that are refuted
+	// Failures are the first [MaxContactFailures] of the refuted claims.
+	Failures []ContactFailure
 }
 
 // MaxContactFailures is the largest number of refuted claims that a report lists.
@@ -313,8 +314,8 @@ func DenseContacts(p *contact.Problem, w int) (*ref.Contacts, error) {
 			moving++
 		}
 	}
-	// With n components of impulses and v of velocities: of the problem M and its factor, J and M⁻¹Jᵀ, G; of solvers two
-	// more of each at a time.
+	// With n components of impulses and v of velocities: of the problem M and its factor, J and M⁻¹Jᵀ, G; of solvers
+	// two more of each at a time.
 	n, v := 3*float64(p.Count[w]), 6*moving
 	what := fmt.Sprintf("%.0f bodies that move and %d contacts in dense matrices", moving, p.Count[w])
 	if err := memory.Check(what, 8*(4*v*v+4*n*v+3*n*n)); err != nil {

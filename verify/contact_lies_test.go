@@ -146,3 +146,64 @@ func differ(x, y []float64) bool {
 	}
 	return false
 }
+
+
+// TestContactHonest: no honest solution is refuted, nor a bound of its error left open, of any kind of scene, model,
+// tolerance and seed.
+func TestContactHonest(t *testing.T) {
+	seeds := uint64(2)
+	if need.All() {
+		seeds = 100
+	}
+	for _, kind := range scenes.Kinds() {
+		for seed := range seeds {
+			tolerance := []float64{1e-6, 1e-3, 1e-9}[seed%3]
+			p, err := scenes.Generate(kind, 2, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range []contact.Model{contact.NCP, contact.CCP} {
+				bounds := kind != "stack8"
+				var s contact.Solution
+				if err := contact.Solve(t.Context(), p, contact.Options{Model: m, Tolerance: tolerance, Bound: bounds},
+					&s); err != nil {
+					t.Fatal(err)
+				}
+				r, err := verify.AuditContacts(p, &s, verify.ContactAudit{Model: m, Tolerance: tolerance,
+					Bounds: bounds})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range r.Failures {
+					t.Errorf("%s %v, seed %d, tolerance %g: %v", kind, m, seed, tolerance, f)
+				}
+				if r.Unaudited > 0 {
+					t.Errorf("%s %v, seed %d, tolerance %g: %d bounds not audited: %v", kind, m, seed, tolerance,
+						r.Unaudited,
+						s.Bound)
+				}
+			}
+		}
+	}
+}
+
+// TestManyLies: a report counts every claim that is refuted, and lists the first of them, so that a small file of many
+// worlds makes no large report.
+func TestManyLies(t *testing.T) {
+	const worlds = 1500
+	p := &contact.Problem{}
+	p.Resize(worlds, 1, 1) // all zero: masses are invalid
+	s := &contact.Solution{Impulse: make([]float64, 3*worlds), Velocity: make([]float64, 6*worlds),
+		Status: make([]contact.Status, worlds), Sweeps: make([]int32, worlds), Steps: make([]int32, worlds)}
+	for _, c := range []*[]float64{&s.Residual, &s.Scale, &s.Primal, &s.Dual, &s.Complementarity, &s.Bound} {
+		*c = make([]float64, worlds)
+	}
+	r, err := verify.AuditContacts(p, s, verify.ContactAudit{Tolerance: 1e-6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Wrong != worlds || len(r.Failures) != verify.MaxContactFailures || r.Failures[999].World != 999 {
+		t.Errorf("%d claims refuted, %d listed; want %d and %d", r.Wrong, len(r.Failures), worlds,
+			verify.MaxContactFailures)
+	}
+}

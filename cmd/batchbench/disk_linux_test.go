@@ -1,9 +1,12 @@
 package main
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"syscall"
 	"testing"
 
 	"clearance/batch"
@@ -22,7 +25,18 @@ func TestOutputBeyondDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// As many steps as states have room for three times, of which the problems have none.
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(folder, &disk); err != nil {
+		t.Fatal(err)
+	}
+	states := 3 * 100 * rowBytes(stateColumns(5))
+	steps := strconv.Itoa(min(int(float64(disk.Bavail)*float64(disk.Bsize)/states), math.MaxInt32))
 	for _, args := range [][]string{
+		{"step", "--scene", "stack4", "--count", "100", "--steps", steps, "--out", at("x.npz"), "--problems",
+			at("p.npz")},
+		{"step", "--scene", "stack4", "--count", "100", "--steps", steps, "--out", at("x.npz"), "--problems",
+			at("p.parquet")},
 		{"generate", "--set", "boxes", "--pairs", "1000000000000", "--shapes", at("x.json"), "--out", at("x.npz")},
 		{"generate", "--set", "boxes", "--pairs", "1000000000000", "--shapes", at("x.json"), "--out",
 			at("x.parquet")},

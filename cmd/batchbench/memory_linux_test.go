@@ -105,8 +105,8 @@ func limited(t *testing.T, self, name string, gib int, args []string, code int, 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // what is refused takes a part of a second
 	defer cancel()
-	run := exec.CommandContext(ctx, "bash", append([]string{"-c", fmt.Sprintf(`ulimit -v %d; exec "$0" "$@"`, gib<<20), self},
-		args...)...)
+	shell := fmt.Sprintf(`ulimit -v %d; exec "$0" "$@"`, gib<<20)
+	run := exec.CommandContext(ctx, "bash", append([]string{"-c", shell, self}, args...)...)
 	// The C library reserves 64 MB of addresses for the heap of each thread, which count here: as many threads and
 	// heaps on every machine.
 	run.Env = append(os.Environ(), actAsMain+"=1", "CLEARANCE_DEVICE=", "VK_ICD_FILENAMES=/none",

@@ -19,7 +19,8 @@ import (
 // noSize are the flags whose texts are names: of what is there, of files to write, or of files that the Python package
 // reads.
 var noSize = []string{"backend", "device", "simd", "columns", "set", "sets", "scene", "kind", "beside", "concave",
-	"package", "path", "tables", "separations", "queries", "precisions", "backends", "questions", "build", "json", "out",
+	"package", "path", "tables", "separations", "queries", "precisions", "backends", "questions", "build", "json",
+	"out",
 	"markdown", "pictures", "only", "meshes", "srdf", "step --problems", "step --contacts", "generate --shapes",
 	"fit --shapes", "scaling --cores"}
 
@@ -57,7 +58,8 @@ func sizeCases(t *testing.T, at func(name string) string) []sizeCase {
 	solved := func(args ...string) { t.Helper(); command(args...).want(t, exitGood) }
 	solved("generate", "--set", "boxes", "--pairs", "20", "--shapes", at("boxes.json"), "--out", at("pairs.npz"))
 	pairs := []string{"--shapes", at("boxes.json"), "--pairs", at("pairs.npz")}
-	solved(append([]string{"score", "--backend", "cpu", "--columns", "distance,normal,witness_a,witness_b,gap,status", "--out",
+	solved(append([]string{"score", "--backend", "cpu", "--columns", "distance,normal,witness_a,witness_b,gap,status",
+		"--out",
 		at("results.npz")}, pairs...)...)
 	solved(append([]string{"derive", "--results", at("results.npz"), "--out", at("derivatives.npz")}, pairs...)...)
 	solved("contact", "--scene", "slide", "--worlds", "3", "--out", at("problems.npz"))
@@ -150,7 +152,8 @@ func sizeCases(t *testing.T, at func(name string) string) []sizeCase {
 			"--vertices 2000000000"},
 		{"limit", []string{"contact"}, of("--scene slide --worlds 2 --reference --limit " + most), exitGood, ""},
 		{"worlds", []string{"contact"}, of("--worlds 100000000"), exitBadInput, "100000000 worlds"},
-		{"count", []string{"step"}, with(of("--scene stack4 --count 20000000"), out...), exitBadInput, "20000000 worlds"},
+		{"count", []string{"step"}, with(of("--scene stack4 --count 20000000"), out...), exitBadInput,
+			"20000000 worlds"},
 		{"count", []string{"step"}, with(of("--scene stack4 --count 2000000"), out...), exitBadInput, "2000000 worlds"},
 		{"steps", []string{"step"}, with(of("--scene stack4 --count 1000 --steps 2000000000"), out...), exitBadInput,
 			"is free there"},
@@ -159,9 +162,11 @@ func sizeCases(t *testing.T, at func(name string) string) []sizeCase {
 			exitGood, ""},
 		{"max-contacts", []string{"step"}, with(of("--scene ground --count 2 --steps 2 --max-contacts 2147483647"),
 			out...), exitGood, ""},
-		{"velocities", []string{"step"}, with(of("--scene ground --count 2 --velocities "+at("velocities.npz")), out...),
+		{"velocities", []string{"step"}, with(of("--scene ground --count 2 --velocities "+at("velocities.npz")),
+			out...),
 			exitBadInput, "50000000 rows"},
-		{"samples", []string{"derive", "score", "verify derivatives"}, with(pairs, with(results, "--samples", "2000000000",
+		{"samples", []string{"derive", "score", "verify derivatives"}, with(pairs, with(results, "--samples",
+			"2000000000",
 			"--out", at("out.npz"))...), exitBadInput, "2000000000 samples"},
 		{"rings", []string{"derive", "score", "verify derivatives"}, with(pairs, with(results, "--derivative", "gumbel",
 			"--rings", most, "--out", at("out.npz"))...), exitGood, ""},
@@ -171,25 +176,31 @@ func sizeCases(t *testing.T, at func(name string) string) []sizeCase {
 			"0:" + most},
 		{"rows", []string{"verify rollout", "verify sweep"}, files("boxes.json", "few.npz", with(results, "--rows",
 			"0:"+most)...), exitBadInput, "0:" + most},
-		{"pairs", pairCommands, []string{"--shapes", at("boxes.json"), "--pairs", at("claims.npz"), "--out", at("o.npz")},
+		{"pairs", pairCommands, []string{"--shapes", at("boxes.json"), "--pairs", at("claims.npz"), "--out",
+			at("o.npz")},
 			exitBadInput, "claims.npz"},
-		{"shapes", pairCommands, []string{"--shapes", at("huge.json"), "--pairs", at("pairs.npz"), "--out", at("o.npz")},
+		{"shapes", pairCommands, []string{"--shapes", at("huge.json"), "--pairs", at("pairs.npz"), "--out",
+			at("o.npz")},
 			exitBadInput, "9663676416 bytes"},
 		{"shapes", append(bodies, motions...), files("huge.json", "few.npz", out...), exitBadInput, "9663676416 bytes"},
 		{"model", append(solvers[2:5:5], "derive", "verify", "verify rollout", "verify sweep", "verify derivatives"),
-			[]string{"--model", at("huge.stl"), "--pairs", at("pairs.npz"), "--out", at("o.npz")}, exitBadInput, "huge.stl"},
-		{"mesh", []string{"generate", "run", "throughput", "fit"}, of("--set mesh --mesh " + at("huge.stl") + " --shapes " +
-			at("x.json") + " --out " + at("o.npz")), exitBadInput, "huge.stl"},
+			[]string{"--model", at("huge.stl"), "--pairs", at("pairs.npz"), "--out", at("o.npz")}, exitBadInput,
+			"huge.stl"},
+		{"mesh", []string{"generate", "run", "throughput", "fit"},
+			of("--set mesh --mesh " + at("huge.stl") + " --shapes " +
+				at("x.json") + " --out " + at("o.npz")), exitBadInput, "huge.stl"},
 		{"worlds", pairCommands, files("boxes.json", "shapes.npz", out...), exitBadInput, many},
 		{"worlds", bodies[:2], files("boxes.json", "bodies.npz", out...), exitBadInput, many},
 		{"worlds", bodies[2:], files("boxes.json", "manyworlds.npz", out...), exitBadInput, "50000000"},
 		{"worlds", motions, files("boxes.json", "motions.npz", out...), exitBadInput, many},
-		{"results", []string{"derive", "verify", "verify derivatives"}, with(pairs, "--results", at("rows.npz"), "--out",
+		{"results", []string{"derive", "verify", "verify derivatives"}, with(pairs, "--results", at("rows.npz"),
+			"--out",
 			at("o.npz")), exitBadInput, "rows.npz"},
 		{"answers", audits[3:], with(pairs, "--results", at("derivatives.npz"), "--answers", at("rows.npz")),
 			exitBadInput, "rows.npz"},
 		{"results", audits[1:2], files("boxes.json", "few.npz", "--results", at("rows.npz")), exitBadInput, "rows.npz"},
-		{"results", audits[2:3], files("boxes.json", "moves.npz", "--results", at("sweeps.npz")), exitBadInput, "sweeps.npz"},
+		{"results", audits[2:3], files("boxes.json", "moves.npz", "--results", at("sweeps.npz")), exitBadInput,
+			"sweeps.npz"},
 		{"problems", []string{"contact"}, []string{"--problems", at("claims.npz")}, exitBadInput, "10000000 rows"},
 		{"results", []string{"verify contact"}, []string{"--results", at("claims.npz")}, exitBadInput, "10000000 rows"},
 		{"contacts", []string{"verify contact"}, []string{"--results", at("steps.npz"), "--contacts", at("listed.npz")},

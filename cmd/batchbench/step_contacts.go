@@ -76,8 +76,8 @@ func (r *stepRun) addProblems(step, world []int32) error {
 func (r *stepRun) addContacts() error {
 	n := r.sim.CountContacts()
 	// The list, and the buffer as it grows.
-	err := memory.Check(fmt.Sprintf("%d contacts of a step", n), 2.25*rowBytes(listedColumns())*float64(n+r.contacts.rows))
-	if err != nil {
+	bytes := 2.25 * rowBytes(listedColumns()) * float64(n+r.contacts.rows)
+	if err := memory.Check(fmt.Sprintf("%d contacts of a step", n), bytes); err != nil {
 		return fmt.Errorf("--contacts: %w", err)
 	}
 	r.list.Clear()

@@ -108,3 +108,33 @@ func TestStepFolder(t *testing.T) {
 		t.Errorf("other kernels: %v", err)
 	}
 }
+
+// TestPartsOfLargeRows: a run whose rows would fill the memory that they may take is saved before, and its results are
+// those of a run that was not.
+func TestPartsOfLargeRows(t *testing.T) {
+	run := func() (list [][]byte) {
+		folder := t.TempDir()
+		names := []string{"states.npz", "problems.npz", "contacts.npz"}
+		args := []string{"step", "--scene", "stack4", "--count", "3", "--steps", "20"}
+		for i, flag := range []string{"--out", "--problems", "--contacts"} {
+			args = append(args, flag, filepath.Join(folder, names[i]))
+		}
+		command(args...).want(t, exitGood)
+		for _, name := range names {
+			data, err := os.ReadFile(filepath.Join(folder, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, data)
+		}
+		return list
+	}
+	want := run()
+	defer func(n int64) { partBytes = n }(partBytes)
+	partBytes = 1 << 12
+	for i, data := range run() {
+		if !bytes.Equal(data, want[i]) {
+			t.Errorf("file %d differs", i)
+		}
+	}
+}

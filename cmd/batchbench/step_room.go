@@ -10,8 +10,8 @@ import (
 )
 
 // partBytes is the memory of the rows of a part, and what it takes of the disk: a run is saved before it holds much
-// more.
-const partBytes = 256 << 20
+// more. Tests alone change it.
+var partBytes int64 = 256 << 20
 
 // held is the memory of the rows that are in no part yet.
 func (r *stepRun) held() float64 { return r.states.bytes() + r.problems.bytes() + r.contacts.bytes() }
