@@ -64,7 +64,7 @@ func sizeCases(t *testing.T, at func(name string) string) []sizeCase {
 	solved(append([]string{"derive", "--results", at("results.npz"), "--out", at("derivatives.npz")}, pairs...)...)
 	solved("contact", "--scene", "slide", "--worlds", "3", "--out", at("problems.npz"))
 	solved("step", "--scene", "ground", "--count", "2", "--steps", "2", "--out", at("s.npz"), "--problems",
-		at("steps.npz"))
+		at("steps.npz"), "--contacts", at("contacts.npz"))
 
 	two := []int{2}
 	poses := func(worlds ...int) uniform { return ones("<f8", append(worlds, 2, 7)...) }
@@ -121,7 +121,7 @@ func sizeCases(t *testing.T, at func(name string) string) []sizeCase {
 		"verify sweep", "verify derivatives"}
 	run := of("--sets boxes --pairs 20 --rounds 1 --backend cpu")
 	motions := []string{"sweep", "verify sweep"}
-	bodies := []string{"rollout", "verify rollout", "step"}
+	bodies := []string{"rollout", "verify rollout", "step", "verify contact"}
 	audits := []string{"verify", "verify rollout", "verify sweep", "verify derivatives"}
 	return []sizeCase{
 		{"workers", solvers, of("--workers 2000000000"), exitBadInput, "--workers 2000000000"},
@@ -152,9 +152,10 @@ func sizeCases(t *testing.T, at func(name string) string) []sizeCase {
 			"--vertices 2000000000"},
 		{"limit", []string{"contact"}, of("--scene slide --worlds 2 --reference --limit " + most), exitGood, ""},
 		{"worlds", []string{"contact"}, of("--worlds 100000000"), exitBadInput, "100000000 worlds"},
-		{"count", []string{"step"}, with(of("--scene stack4 --count 20000000"), out...), exitBadInput,
+		{"count", []string{"step", "verify contact"}, with(of("--scene stack4 --count 20000000"), out...), exitBadInput,
 			"20000000 worlds"},
-		{"count", []string{"step"}, with(of("--scene stack4 --count 2000000"), out...), exitBadInput, "2000000 worlds"},
+		{"count", []string{"step", "verify contact"}, with(of("--scene stack4 --count 2000000"), out...), exitBadInput,
+			"2000000 worlds"},
 		{"steps", []string{"step"}, with(of("--scene stack4 --count 1000 --steps 2000000000"), out...), exitBadInput,
 			"is free there"},
 		{"every", []string{"step"}, with(of("--scene ground --count 2 --steps 2 --every "+most), out...), exitGood, ""},
@@ -205,6 +206,8 @@ func sizeCases(t *testing.T, at func(name string) string) []sizeCase {
 		{"results", []string{"verify contact"}, []string{"--results", at("claims.npz")}, exitBadInput, "10000000 rows"},
 		{"contacts", []string{"verify contact"}, []string{"--results", at("steps.npz"), "--contacts", at("listed.npz")},
 			exitBadInput, "1500000000 rows"},
+		{"states", []string{"verify contact"}, []string{"--results", at("steps.npz"), "--contacts", at("contacts.npz"),
+			"--scene", "ground", "--count", "2", "--states", at("listed.npz")}, exitBadInput, "1500000000 rows"},
 		{"from", []string{"peers"}, of("--from " + at("huge.json")), exitBadInput, "9663676416 bytes"},
 		{"", []string{"compare"}, []string{at("huge.json"), at("huge.json")}, exitBadInput, "9663676416 bytes"},
 	}

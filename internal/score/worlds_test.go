@@ -9,8 +9,8 @@ import (
 	"clearance/geom"
 )
 
-// TestLeastPairs: where all worlds are known to have the same list, their number of pairs is known before they are read:
-// of the bodies that are there, without those to skip. Else it is at least none.
+// TestLeastPairs: where all worlds are known to have the same list, their number of pairs is known before they are
+// read: of the bodies that are there, without those to skip. Else it is at least none.
 func TestLeastPairs(t *testing.T) {
 	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1}}, nil)
 	if err != nil {
