@@ -147,46 +147,6 @@ func differ(x, y []float64) bool {
 	return false
 }
 
-
-// TestContactHonest: no honest solution is refuted, nor a bound of its error left open, of any kind of scene, model,
-// tolerance and seed.
-func TestContactHonest(t *testing.T) {
-	seeds := uint64(2)
-	if need.All() {
-		seeds = 100
-	}
-	for _, kind := range scenes.Kinds() {
-		for seed := range seeds {
-			tolerance := []float64{1e-6, 1e-3, 1e-9}[seed%3]
-			p, err := scenes.Generate(kind, 2, seed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range []contact.Model{contact.NCP, contact.CCP} {
-				bounds := kind != "stack8"
-				var s contact.Solution
-				if err := contact.Solve(t.Context(), p, contact.Options{Model: m, Tolerance: tolerance, Bound: bounds},
-					&s); err != nil {
-					t.Fatal(err)
-				}
-				r, err := verify.AuditContacts(p, &s, verify.ContactAudit{Model: m, Tolerance: tolerance,
-					Bounds: bounds})
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, f := range r.Failures {
-					t.Errorf("%s %v, seed %d, tolerance %g: %v", kind, m, seed, tolerance, f)
-				}
-				if r.Unaudited > 0 {
-					t.Errorf("%s %v, seed %d, tolerance %g: %d bounds not audited: %v", kind, m, seed, tolerance,
-						r.Unaudited,
-						s.Bound)
-				}
-			}
-		}
-	}
-}
-
 // TestManyLies: a report counts every claim that is refuted, and lists the first of them, so that a small file of many
 // worlds makes no large report.
 func TestManyLies(t *testing.T) {
