@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"clearance/dataset"
 )
@@ -138,4 +139,12 @@ func tableSlices(path string, t *dataset.ColumnTable, specs []dataset.ColumnSpec
 		}
 	}
 	return list, nil
+}
+
+// checkColumnFile returns an error for an output that is no file of a format of columns. It is called before the work.
+func checkColumnFile(flag, path string) error {
+	if ext := filepath.Ext(path); path != "" && ext != ".npz" && ext != ".parquet" {
+		return fmt.Errorf("--%s %s: want a file .parquet or .npz", flag, path)
+	}
+	return nil
 }

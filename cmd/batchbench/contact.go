@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -87,7 +88,7 @@ func runContact(ctx context.Context, e *env, f *contactFlags) error {
 		return fmt.Errorf("--tolerance %g, --relaxation %g: the tolerance is positive, the relaxation lies in (0, 2)",
 			f.tolerance, f.omega)
 	}
-	if err := checkKernels(""); err != nil {
+	if err := errors.Join(checkKernels(""), checkColumnFile("out", f.out)); err != nil {
 		return err
 	}
 	err := checkOutputs([]namedFile{{"problems", f.problems}}, []namedFile{{"out", f.out}})
@@ -99,9 +100,10 @@ func runContact(ctx context.Context, e *env, f *contactFlags) error {
 		return err
 	}
 	var lines []contactLine
+	var solutions [2]contact.Solution
 	faults := 0
-	for _, m := range []contact.Model{contact.NCP, contact.CCP} {
-		l, err := f.batch(ctx, e, p, m)
+	for i, m := range []contact.Model{contact.NCP, contact.CCP} {
+		l, err := f.batch(ctx, e, p, m, &solutions[i])
 		if err != nil {
 			return err
 		}
@@ -114,6 +116,11 @@ func runContact(ctx context.Context, e *env, f *contactFlags) error {
 			return err
 		}
 		lines = append(lines, more...)
+	}
+	if f.out != "" { // at the end: after an interrupt there is none
+		if err := writeContacts(f.out, p, &solutions[f.model], f.model, f.tolerance); err != nil {
+			return err
+		}
 	}
 	if err := printContacts(e, f, p, lines); err != nil {
 		return err
@@ -145,28 +152,23 @@ func (f *contactFlags) read() (*contact.Problem, error) {
 }
 
 // batch solves all worlds under a model and audits the solution.
-func (f *contactFlags) batch(ctx context.Context, e *env, p *contact.Problem, m contact.Model) (contactLine, error) {
+func (f *contactFlags) batch(ctx context.Context, e *env, p *contact.Problem, m contact.Model,
+	s *contact.Solution) (contactLine, error) {
 	nan := math.NaN()
 	l := contactLine{name: m.String() + "-batch", coulomb: nan, dissipation: nan, internal: nan, bound: nan}
 	o := contact.Options{Model: m, Tolerance: f.tolerance, Relaxation: f.omega, Workers: f.workers,
 		Bound: f.bounds && m == contact.CCP}
-	var s contact.Solution
 	start := time.Now()
-	if err := contact.Solve(ctx, p, o, &s); err != nil {
+	if err := contact.Solve(ctx, p, o, s); err != nil {
 		return l, err
 	}
 	l.seconds = time.Since(start).Seconds()
-	report, err := verify.AuditContacts(p, &s, verify.ContactAudit{Model: m, Tolerance: f.tolerance})
+	report, err := verify.AuditContacts(p, s, verify.ContactAudit{Model: m, Tolerance: f.tolerance})
 	if err != nil {
 		return l, err
 	}
 	l.solved, l.undecided, l.invalid, l.faults = report.Solved, report.Undecided, report.Invalid, report.Wrong
-	if f.out != "" && m == f.model {
-		if err := writeContacts(f.out, p, &s, m, f.tolerance); err != nil {
-			return l, err
-		}
-	}
-	warnInvalid(e, p, &s)
+	warnInvalid(e, p, s)
 	for _, fault := range report.Failures[:min(5, len(report.Failures))] {
 		e.warn("%s: %v", l.name, fault)
 	}

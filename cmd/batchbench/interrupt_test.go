@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,9 +24,19 @@ const actAsMain = "BATCHBENCH_TEST_MAIN"
 // signalItself names a phase in whose progress such a process sends itself an interrupt.
 const signalItself = "BATCHBENCH_TEST_SIGNAL"
 
+// killItself names a phase, and the progress in it, as in "score:100", at which such a process kills itself.
+const killItself = "BATCHBENCH_TEST_KILL"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(actAsMain) != "" {
-		atProgress = func(ctx context.Context, what string, _ int) {
+		atProgress = func(ctx context.Context, what string, done int) {
+			phase, at, _ := strings.Cut(os.Getenv(killItself), ":")
+			if n, _ := strconv.Atoi(at); what == phase && done >= n {
+				if self, err := os.FindProcess(os.Getpid()); err == nil {
+					_ = self.Kill()
+				}
+				select {}
+			}
 			if what != os.Getenv(signalItself) || ctx.Err() != nil {
 				return
 			}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -176,8 +175,8 @@ func (f *stepFlags) check() error {
 		return err
 	}
 	for _, out := range []namedFile{{"out", f.out}, {"problems", f.problems}, {"contacts", f.contacts}} {
-		if ext := filepath.Ext(out.path); out.path != "" && ext != ".npz" && ext != ".parquet" {
-			return fmt.Errorf("--%s %s: want a file .parquet or .npz", out.flag, out.path)
+		if err := checkColumnFile(out.flag, out.path); err != nil {
+			return err
 		}
 	}
 	inputs := append(f.files(f.json), namedFile{"velocities", f.velocities})
