@@ -90,6 +90,9 @@ func folderPlace(path string) (string, error) {
 	entries, err := os.ReadDir(place)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
+		if _, err := os.Lstat(place); err == nil { // which no folder can replace
+			return "", errors.New("it is a link to nothing")
+		}
 		return place, nil
 	case err != nil:
 		return "", err
