@@ -128,8 +128,8 @@ func (c faultCase) atEachProgress(t *testing.T, out string, interrupted func(whe
 func TestInterruptedBetween(t *testing.T) {
 	dir := t.TempDir()
 	for looks := 0; ; looks++ {
-		o := commandContext(endingAfter(looks), "contact", "--scene", "stack4", "--worlds", "3", "--reference", "--limit",
-			"2", "--out", filepath.Join(dir, "out.npz"))
+		o := commandContext(endingAfter(looks), "contact", "--scene", "stack4", "--worlds", "3", "--reference",
+			"--limit", "2", "--out", filepath.Join(dir, "out.npz"))
 		if o.code == exitGood {
 			break
 		}
