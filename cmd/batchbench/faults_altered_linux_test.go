@@ -7,303 +7,17 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 
 	"clearance/batch"
 	"clearance/dataset"
 )
 
-// ending is a context that ends when it is looked at for some number of times: an interrupt at any place of the work
-// that looks for one.
-type ending struct {
-	context.Context
-	mu   sync.Mutex
-	left int
-	done chan struct{}
-}
-
-func endingAfter(looks int) *ending {
-	return &ending{Context: context.Background(), left: looks, done: make(chan struct{})}
-}
-
-func (c *ending) Err() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.left--; c.left >= 0 {
-		return nil
-	}
-	if c.left == -1 {
-		close(c.done)
-	}
-	return context.Canceled
-}
-
-func (c *ending) Done() <-chan struct{} { return c.done }
-
-// TestInterruptedAnywhere: an interrupt leaves no results, wherever it comes, and what was at the output before stays;
-// of a simulation the saved steps, from which it goes on to the same bits.
-func TestInterruptedAnywhere(t *testing.T) {
-	eachFault(t, func(t *testing.T, c faultCase, out string) {
-		c.run(out).want(t, exitGood)
-		want, dir := bytesOf(t, out), filepath.Dir(filepath.Clean(out))
-		if strings.HasSuffix(out, "/") {
-			if err := os.RemoveAll(out); err != nil {
-				t.Fatal(err)
-			}
-		}
-		before := names(t, dir)
-		interrupted := func(where string, o outcome) bool {
-			t.Helper()
-			if o.code == exitGood {
-				return false
-			}
-			o.want(t, exitInterrupted)
-			if c.name == "step" {
-				c.run(out, "--resume").want(t, exitGood)
-				if !bytes.Equal(bytesOf(t, out), want) {
-					t.Fatalf("interrupted %s, and resumed: other bits", where)
-				}
-			}
-			if list := names(t, dir); !slices.Equal(list, before) {
-				t.Fatalf("interrupted %s: left %v, there was %v", where, list, before)
-			}
-			if len(before) > 0 && !bytes.Equal(bytesOf(t, out), want) {
-				t.Fatalf("interrupted %s: the file of before is another one", where)
-			}
-			return true
-		}
-		ended, looks := 0, 0
-		for interrupted(fmt.Sprintf("after %d looks", looks), c.runContext(endingAfter(looks), out)) {
-			ended++
-			looks += 1 + looks
-		}
-		ended += c.atEachProgress(t, out, interrupted)
-		if ended == 0 && c.name != "score" { // whose rows are one block here: TestInterrupt has more
-			t.Error("no interrupt")
-		}
-	})
-}
-
-// atEachProgress interrupts a command at each place of its progress, and returns the number of those at which it ended
-// before it was through.
-func (c faultCase) atEachProgress(t *testing.T, out string, interrupted func(where string, o outcome) bool) int {
-	t.Helper()
-	ended := 0
-	for k, reached := 1, true; reached; k += k {
-		if strings.HasSuffix(out, "/") {
-			if err := os.RemoveAll(out); err != nil {
-				t.Fatal(err)
-			}
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		n := 0
-		reached = false
-		var mu sync.Mutex
-		var stdout, stderr bytes.Buffer
-		e := &env{stdout: &stdout, stderr: &stderr, at: func(string, int) {
-			mu.Lock()
-			defer mu.Unlock()
-			if n++; n == k {
-				reached = true
-				cancel()
-			}
-		}}
-		code := e.run(ctx, slices.Concat(c.args, []string{"--out", out}))
-		cancel()
-		if interrupted(fmt.Sprintf("at progress %d", k), outcome{code, stdout.String(), stderr.String()}) {
-			ended++
-		}
-	}
-	return ended
-}
-
-// TestInterruptedBetween: `contact` writes its output when all solvers are through.
-func TestInterruptedBetween(t *testing.T) {
-	dir := t.TempDir()
-	for looks := 0; ; looks++ {
-		o := commandContext(endingAfter(looks), "contact", "--scene", "stack4", "--worlds", "3", "--reference",
-			"--limit", "2", "--out", filepath.Join(dir, "out.npz"))
-		if o.code == exitGood {
-			break
-		}
-		if o.want(t, exitInterrupted); len(names(t, dir)) > 0 {
-			t.Fatalf("interrupted after %d looks: left %v", looks, names(t, dir))
-		}
-	}
-}
-
-// TestKilled: a process that is killed in its work leaves temporary files alone, and the next run to that output
-// removes them; that of a simulation goes on behind the last saved step.
-func TestKilled(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	eachFault(t, func(t *testing.T, c faultCase, out string) {
-		if c.name == "contact" { // writes its file at once: TestForeignFiles has what a kill leaves
-			return
-		}
-		dir, base := filepath.Split(filepath.Clean(out))
-		phase, args := map[string]string{"score --audit": "verify:1", "step": "step:15"}[c.name], c.args
-		switch {
-		case c.name == "rollout": // which has no file before it has answers
-			phase, args = "verify:1", append(slices.Clone(args), "--audit")
-		case phase == "":
-			phase = c.name + ":1"
-		}
-		run := exec.Command(self, slices.Concat(args, []string{"--out", out})...)
-		run.Env = append(os.Environ(), actAsMain+"=1", killItself+"="+phase)
-		_ = run.Run()
-		if s, ok := run.ProcessState.Sys().(syscall.WaitStatus); !ok || s.Signal() != syscall.SIGKILL {
-			t.Fatalf("it was not killed: %v", run.ProcessState)
-		}
-		left := names(t, dir)
-		more := []string(nil)
-		for _, name := range left {
-			if c.name == "step" {
-				more = []string{"--resume"}
-			} else if name == base || dataset.FinalName(name) != base {
-				t.Errorf("left %v", left)
-			}
-		}
-		if len(left) == 0 {
-			t.Error("there was nothing to leave")
-		}
-		c.run(out, more...).want(t, exitGood)
-		if list := names(t, dir); !slices.Equal(list, []string{base}) {
-			t.Errorf("there are %v beside the results", list)
-		}
-		got := bytesOf(t, out)
-		other := filepath.Join(t.TempDir(), base) + strings.TrimPrefix(out, dir+base)
-		c.run(other).want(t, exitGood)
-		if !bytes.Equal(got, bytesOf(t, other)) {
-			t.Error("other bits")
-		}
-	})
-}
-
-// inputsOf are the files that a command reads.
-func inputsOf(args []string) (list []string) {
-	for i, a := range args[1:] {
-		if strings.HasPrefix(args[i], "--") && args[i] != "--scene" && filepath.Ext(a) != "" && filepath.IsAbs(a) {
-			list = append(list, a)
-		}
-	}
-	return list
-}
-
-// withFiles are the cases, and those of `contact` and `step` that read files.
-func withFiles(t *testing.T, dir string) []faultCase {
-	t.Helper()
-	list := faultCases(t, dir)
-	problems := filepath.Join(dir, "problems.npz")
-	for _, c := range list {
-		if c.name == "contact" {
-			c.run(problems).want(t, exitGood)
-		}
-	}
-	const worlds = 300
-	b := newColumnBuffer([]dataset.ColumnSpec{{Name: "velocity", Width: 6}})
-	b.add(worlds, make([]float64, 6*worlds))
-	velocities := filepath.Join(dir, "velocities.npz")
-	if err := b.write(velocities); err != nil {
-		t.Fatal(err)
-	}
-	return append(list, faultCase{"contact of a file", []string{"contact", "--problems", problems}, formats},
-		faultCase{"step of files", []string{"step", "--shapes", dir + "/shapes.json", "--worlds", dir + "/worlds.npz",
-			"--velocities", velocities, "--density", "1000", "--gravity", "0,0,0", "--steps", "6", "--save-every", "2"},
-			formats})
-}
-
-// TestOutputIsInput: an output that is one of the inputs of a command, or a link to it, is refused, and the input keeps
-// its bytes.
-func TestOutputIsInput(t *testing.T) {
-	tried := 0
-	for _, c := range withFiles(t, t.TempDir()) {
-		for _, input := range inputsOf(c.args) {
-			before := bytesOf(t, input)
-			link := filepath.Join(t.TempDir(), "link"+filepath.Ext(input))
-			if err := os.Symlink(input, link); err != nil {
-				t.Fatal(err)
-			}
-			outs := []string{input, link}
-			if c.args[0] == "step" {
-				if filepath.Ext(input) == ".json" {
-					continue // no output has that extension
-				}
-				c.run(filepath.Join(t.TempDir(), "out.npz"), "--contacts", input).want(t, exitBadInput).says(t, "one file")
-				c.run(filepath.Join(t.TempDir(), "out.npz"), "--problems", link).want(t, exitBadInput).says(t, "one file")
-			}
-			for _, out := range outs {
-				c.run(out).want(t, exitBadInput).says(t, "are one file").says(t, out)
-			}
-			if !bytes.Equal(bytesOf(t, input), before) {
-				t.Fatalf("%s has changed %s", c.name, input)
-			}
-			tried++
-		}
-	}
-	if tried < 13 {
-		t.Errorf("%d inputs", tried)
-	}
-}
-
-// TestLinksToFolders: a link to an empty folder stays, and the results are in that folder; one to nothing is refused
-// before the work, and kept.
-func TestLinksToFolders(t *testing.T) {
-	eachFault(t, func(t *testing.T, c faultCase, out string) {
-		if !strings.HasSuffix(out, "/") {
-			return
-		}
-		place := filepath.Clean(out)
-		real := filepath.Join(t.TempDir(), "real")
-		if err := os.Symlink(real, place); err != nil {
-			t.Fatal(err)
-		}
-		var stderr bytes.Buffer
-		e := &env{stdout: new(bytes.Buffer), stderr: &stderr, at: func(string, int) { t.Error("it has begun to work") }}
-		if code := e.run(t.Context(), slices.Concat(c.args, []string{"--out", out})); code != exitBadInput {
-			t.Errorf("exit code %d: %s", code, &stderr)
-		}
-		if list := names(t, filepath.Dir(place)); !slices.Equal(list, []string{"out"}) {
-			t.Errorf("left %v", list)
-		}
-		if err := os.Mkdir(real, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		c.run(out).want(t, exitGood)
-		if info, err := os.Lstat(place); err != nil || info.Mode()&os.ModeSymlink == 0 {
-			t.Errorf("the link is no link: %v, %v", info, err)
-		}
-		if len(names(t, real)) == 0 {
-			t.Error("there are no results in the folder that the link names")
-		}
-		c.run(out).want(t, exitBadInput).says(t, "not empty")
-	})
-}
-
-// TestFilesAlone: `contact` and `step` write no folders, and say so before the work.
-func TestFilesAlone(t *testing.T) {
-	for _, c := range faultCases(t, t.TempDir()) {
-		if slices.Contains(c.formats, "/") {
-			continue
-		}
-		dir := t.TempDir()
-		c.run(filepath.Join(dir, "out")+"/").want(t, exitBadInput).says(t, "want a file .parquet or .npz")
-		c.run(dir).want(t, exitBadInput).says(t, dir)
-		c.run(filepath.Join(dir, "out.txt")).want(t, exitBadInput).says(t, "out.txt")
-		if list := names(t, dir); len(list) > 0 {
-			t.Errorf("%s left %v", c.name, list)
-		}
-	}
-}
+// Inputs, results and saved states that were altered, replaced or lost.
 
 // TestAlteredFormats: a byte of results that is not the one written is found by reading, or refuted, or it changes no
 // answer: in files of both formats, and in folders.
@@ -432,7 +146,8 @@ func TestAlteredState(t *testing.T) {
 		c := cases[len(cases)-1]
 		dir := t.TempDir()
 		out := filepath.Join(dir, "out"+ext)
-		more := []string{"--problems", filepath.Join(dir, "problems"+ext), "--contacts", filepath.Join(dir, "contacts"+ext)}
+		more := []string{"--problems", filepath.Join(dir, "problems"+ext), "--contacts",
+			filepath.Join(dir, "contacts"+ext)}
 		ctx, cancel := context.WithCancel(t.Context())
 		e := &env{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer), at: func(_ string, done int) {
 			if done == 25 {
@@ -551,7 +266,7 @@ func TestReplacedInput(t *testing.T) {
 			for _, path := range inputs {
 				if kept[path] == nil {
 					kept[path] = bytesOf(t, path)
-					err := errors.Join(os.WriteFile(path+".new", []byte("another file"), 0o600), os.Rename(path+".new", path))
+					err := errors.Join(os.WriteFile(path+".new", []byte("other"), 0o600), os.Rename(path+".new", path))
 					if err != nil {
 						t.Error(err)
 					}
@@ -673,37 +388,5 @@ func missingDerivatives(t *testing.T, dir string) {
 		if err := os.Rename(filepath.Join(folder, "_kept"), part(i)); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// TestPlaceOfParts: a file in the place of the folder of a saved run is refused and kept; a link to a folder is
-// followed, removed at the end, and its folder stays.
-func TestPlaceOfParts(t *testing.T) {
-	cases := faultCases(t, t.TempDir())
-	c := cases[len(cases)-1]
-	out := filepath.Join(t.TempDir(), "out.npz")
-	if err := os.WriteFile(out+".parts", []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c.run(out).want(t, exitBadInput).says(t, out+".parts")
-	if string(bytesOf(t, out+".parts")) != "mine" {
-		t.Error("the file has changed")
-	}
-	real := t.TempDir()
-	mine := filepath.Join(real, "mine")
-	err := errors.Join(os.Remove(out+".parts"), os.Symlink(real, out+".parts"), os.WriteFile(mine, []byte("mine"), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.run(out).want(t, exitBadInput).says(t, "has the file mine")
-	if err := os.Remove(mine); err != nil {
-		t.Fatal(err)
-	}
-	c.run(out).want(t, exitGood)
-	if list := names(t, filepath.Dir(out)); !slices.Equal(list, []string{"out.npz"}) {
-		t.Errorf("there are %v", list)
-	}
-	if list := names(t, real); len(list) > 0 {
-		t.Errorf("there are %v", list)
 	}
 }
