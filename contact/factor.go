@@ -227,7 +227,7 @@ func addBlock(m *[6][6]float64, left, right *[3][6]float64) {
 
 // factor solves for the Newton step by Gaussian elimination over the blocks of the pattern, without pivoting:
 // the matrix of the convex model is positive definite. It reports false if a pivot vanishes or a step is not
-// finite, which matrices of the NCP can do.
+// finite, which matrices of the NCP can do, and where the context of the call has ended.
 func (s *worldSolver) factor() bool {
 	n := &s.newton
 	blocks := len(n.bodies)
@@ -236,6 +236,9 @@ func (s *worldSolver) factor() bool {
 		copy(n.right[6*k:], []float64{-g.lin.X, -g.lin.Y, -g.lin.Z, -g.ang.X, -g.ang.Y, -g.ang.Z})
 	}
 	for k := range blocks {
+		if s.ended() {
+			return false
+		}
 		for c := range 6 {
 			if !s.eliminate(k, c) {
 				return false

@@ -114,11 +114,11 @@ func (s *worldSolver) solveGroup(g *groups, i int, p *Problem, o *Options, trust
 			s.solveWorld(g, p, w, o, trusted, false, out)
 		}
 	}
-	if n == 0 {
+	if n == 0 || s.ended() {
 		return
 	}
 	group := s.group[:n]
-	solved := lanes.Sweep(g.variant, &g.problem, group, &g.options, &s.scratch)
+	solved := lanes.Sweep(g.variant, &g.problem, group, &g.options, &s.scratch, s.stop)
 	for i, w := range group {
 		if solved>>i&1 != 0 && !o.Bound && !o.DropInternal {
 			out.swept(p, int(w))
@@ -141,7 +141,7 @@ func (s *worldSolver) newtonKernel(g *groups, w int, o *Options) (done bool) {
 	for i, l := range s.best {
 		putVec(impulse[3*i:], r3.Scale(s.units.impulse(), l))
 	}
-	steps, ok := lanes.Newton(g.variant, &g.problem, w, &g.options, &s.scratch, s.room)
+	steps, ok := lanes.Newton(g.variant, &g.problem, w, &g.options, &s.scratch, s.stop, s.room)
 	if s.steps = steps; !ok {
 		return false
 	}

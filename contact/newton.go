@@ -54,6 +54,8 @@ const (
 // ‖M(v − v_f) − Jᵀλ‖ in the norm of M⁻¹. Where its line search fails, two outer steps of the CCP with Γ frozen
 // and a larger ρ follow. P only damps: at a fixed point λᵏ⁺¹ = λᵏ it cancels, so R = 0 is solved exactly.
 //
+// It ends with the context of the call, too.
+//
 // v is kept as a difference from base = v_f + M⁻¹Jᵀλᵏ, so that the rounding error of λ(v), that of Jv divided by P, is
 // relative to this difference. So P can be small, and an outer step long. Contacts that stick need that where no
 // velocity meets all of their targets, if only by the tolerance: each outer step adds −c/P to their impulses, an
@@ -72,7 +74,7 @@ func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) (done 
 		rho = proxCCP
 	}
 	frozen, last := 0, math.Inf(1)
-	for s.steps < limit {
+	for s.steps < limit && !s.ended() {
 		convex := model == CCP || frozen > 0
 		for i := range s.rows {
 			r := &s.rows[i]

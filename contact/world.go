@@ -1,7 +1,9 @@
 package contact
 
 import (
+	"context"
 	"math"
+	"sync/atomic"
 
 	"clearance/contact/lanes"
 
@@ -51,9 +53,14 @@ type worldSolver struct {
 	newton              newtonState
 	group               [lanes.Width]int32
 	scratch             lanes.Scratch
-	sharing             int // the memory: goroutines of the call, see room
+	sharing             int             // the memory: goroutines of the call, see room
+	ctx                 context.Context // of the call, nil for none
+	stop                *atomic.Int32   // set when ctx has ended, for kernels in C; nil for none
 	escape              escapeState
 }
+
+// ended reports whether the context of the call has ended: the solver then leaves what it has, which nobody takes.
+func (s *worldSolver) ended() bool { return s.ctx != nil && s.ctx.Err() != nil }
 
 // load takes the problem of world w, whose input was checked, in units of its own.
 func (s *worldSolver) load(p *Problem, w int) {

@@ -662,7 +662,9 @@ int32_t clearance_simulation_run(clearance_simulation simulation, clearance_arra
 // clearance_simulation_step makes step_count (1) steps in the thread of the caller under force [W,M,6], if it is given,
 // and fills those that are given of the arrays of clearance_simulation_run with R = 1, and steps [W] int64, those that
 // each world was advanced by. step_count 0 reads the state. Option scalar_last: quaternions are x, y, z, w. It returns
-// CLEARANCE_STILL after the tenth step in a row in which no world was advanced.
+// CLEARANCE_STILL after the tenth step in a row in which no world was advanced. With option limit_ms a step that takes
+// longer is given up with CLEARANCE_CANCELLED: it has advanced no world, and no array is written. A caller that may be
+// interrupted then makes it as a job.
 int32_t clearance_simulation_step(clearance_simulation simulation, clearance_array *arrays, int64_t count,
                                   clearance_error *error);
 

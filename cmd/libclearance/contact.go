@@ -31,7 +31,7 @@ func startAlone(do func(context.Context, *job) (dispatch.Report, error)) *job {
 
 // contactError is an error of package contact: one of the arguments, but for those of a context.
 func contactError(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	code := codeArgument

@@ -48,7 +48,7 @@ func codeOf(err error) code {
 		return codeOK
 	case errors.As(err, &f):
 		return f.code
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return codeCancelled
 	case errors.Is(err, dispatch.ErrClosed), errors.Is(err, batch.ErrClosed):
 		return codeClosed

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"clearance/contact"
 )
@@ -37,6 +38,7 @@ func use(handle C.clearance_simulation, list *C.clearance_array, count C.int64_t
 type heldSteps struct {
 	h     *simulationHandle
 	steps int64
+	limit time.Duration // of a call without a job; 0 for none
 	force []float64
 	to    records
 	made  []int64 // by each world
@@ -55,9 +57,11 @@ func heldStepsOf(h *simulationHandle, a *arrays) (*heldSteps, error) {
 		force: real("contact_force", product(6, wm)), status: numbers[uint8](a, "status", w, true),
 		contacts: ints("contacts"), solves: ints("solves"), parts: ints("parts")}
 	s.made = numbers[int64](a, "steps", w, true)
-	if s.steps < 0 {
-		a.fail("%d steps", s.steps)
+	limit := a.whole("limit_ms", 0)
+	if s.steps < 0 || limit < 0 {
+		a.fail("%d steps in %d ms", s.steps, limit)
 	}
+	s.limit = time.Duration(min(limit, maxLimit)) * time.Millisecond
 	return s, a.check()
 }
 
@@ -90,9 +94,18 @@ func clearance_simulation_step(handle C.clearance_simulation, list *C.clearance_
 		if err != nil {
 			return err
 		}
-		return s.run(context.Background())
+		ctx := context.Background()
+		if s.limit > 0 { // the caller, which may be interrupted, goes on with a job
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, s.limit)
+			defer cancel()
+		}
+		return s.run(ctx)
 	})
 }
+
+// maxLimit is the longest limit of a call in milliseconds, a day.
+const maxLimit = 24 * 60 * 60 * 1000
 
 //export clearance_simulation_reset
 func clearance_simulation_reset(handle C.clearance_simulation, list *C.clearance_array, count C.int64_t,

@@ -16,14 +16,15 @@ typedef struct {
 
 // The columns are those of Problem in doc.go; world holds the indices of the worlds of the group. The scratch memory
 // has lanes_sweep_scratch bytes for so many bodies, and contacts of all worlds of the group, and is aligned to 32. Bit
-// l of the result says whether world l of the group is solved.
+// l of the result says whether world l of the group is solved. Where *stop is set meanwhile, the sweeps end; it may be
+// NULL.
 #define LANES_SWEEP(name)                                                                                     \
     uint32_t name(const lanes_options *o, const int32_t *world, const double *mass, const double *inertia,    \
                   const double *velocity, const int32_t *count, const int32_t *body_a, const int32_t *body_b, \
                   const double *arm_a, const double *arm_b, const double *frame, const double *friction,      \
                   const double *target, const double *warm, double *impulse, double *solved_velocity,         \
                   double *residual, double *scale, double *primal, double *dual, double *complementarity,     \
-                  int32_t *sweeps, void *scratch)
+                  int32_t *sweeps, const int32_t *stop, void *scratch)
 
 typedef LANES_SWEEP((*lanes_sweep_function));
 LANES_SWEEP(lanes_sweep_avx2);
@@ -31,14 +32,17 @@ LANES_SWEEP(lanes_sweep_portable);
 
 int64_t lanes_sweep_scratch(int32_t bodies, int64_t contacts);
 
+static inline int is_set(const int32_t *stop) { return stop && __atomic_load_n(stop, __ATOMIC_RELAXED); }
+
 // Newton's method for one world; the columns are its rows of those of Problem. The impulses to start from are replaced
 // by those of the least residual. It returns the number of steps. The scratch memory has lanes_newton_scratch bytes for
 // so many blocks of the matrix. If the elimination needs more it returns their number, negative, and writes nothing.
+// Where *stop is set meanwhile, the steps end; it may be NULL.
 #define LANES_NEWTON(name)                                                                                  \
     int32_t name(const lanes_options *o, int32_t count, const double *mass, const double *inertia,          \
                  const double *velocity, const int32_t *body_a, const int32_t *body_b, const double *arm_a, \
                  const double *arm_b, const double *frame, const double *friction, const double *target,    \
-                 double *impulse, int64_t blocks, void *scratch)
+                 double *impulse, int64_t blocks, const int32_t *stop, void *scratch)
 
 typedef LANES_NEWTON((*lanes_newton_function));
 LANES_NEWTON(lanes_newton_avx2);

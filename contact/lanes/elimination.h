@@ -136,14 +136,14 @@ INLINE void subtract_image(eight to, const eight *l, const eight x) {
 }
 
 // factor solves for the step by elimination without pivoting: the matrix of the convex problem is positive definite. It
-// returns 0 if a pivot vanishes or a step is not finite.
+// returns 0 if a pivot vanishes or a step is not finite, and where it is stopped.
 static int factor(world *w) {
     int n = w->bodies;
     for (int b = 0; b < n; b++)
         for (int i = 0; i < 8; i++) w->right[b][i] = -w->body[b].gradient[i];
     for (int k = 0; k < n; k++) {
         eight *d = w->matrix[k];
-        if (!triangular(d)) return 0;
+        if (is_set(w->stop) || !triangular(d)) return 0;
         divide_vector(d, w->right[k]);
         const int32_t *later = w->later + w->first[k], *end = w->later + w->first[k + 1];
         for (const int32_t *q = later; q < end; q++) divide(d, block_of(w, k, *q));

@@ -12,24 +12,25 @@ static uint32_t call_sweep(lanes_sweep_function sweep, const lanes_options *o, c
                            const int32_t *body_a, const int32_t *body_b, const double *arm_a, const double *arm_b,
                            const double *frame, const double *friction, const double *target, const double *warm,
                            double *impulse, double *solved_velocity, double *residual, double *scale, double *primal,
-                           double *dual, double *complementarity, int32_t *sweeps, void *scratch) {
+                           double *dual, double *complementarity, int32_t *sweeps, const int32_t *stop, void *scratch) {
     return sweep(o, world, mass, inertia, velocity, count, body_a, body_b, arm_a, arm_b, frame, friction, target, warm,
-                 impulse, solved_velocity, residual, scale, primal, dual, complementarity, sweeps, scratch);
+                 impulse, solved_velocity, residual, scale, primal, dual, complementarity, sweeps, stop, scratch);
 }
 
 static int32_t call_newton(lanes_newton_function newton, const lanes_options *o, int32_t count, const double *mass,
                            const double *inertia, const double *velocity, const int32_t *body_a,
                            const int32_t *body_b, const double *arm_a, const double *arm_b, const double *frame,
                            const double *friction, const double *target, double *impulse, int64_t blocks,
-                           void *scratch) {
+                           const int32_t *stop, void *scratch) {
     return newton(o, count, mass, inertia, velocity, body_a, body_b, arm_a, arm_b, frame, friction, target, impulse,
-                  blocks, scratch);
+                  blocks, stop, scratch);
 }
 */
 import "C"
 
 import (
 	"math/bits"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -123,8 +124,9 @@ func find(name string) *variant {
 // Sweep solves a group of worlds, 1 to [Width] indices, by sweeps from the warm start. It writes the impulses of the
 // least residual of each, which lie in their cones, the velocities and residuals of these impulses, and the number of
 // sweeps: a world takes no more when its residual is within the tolerance. The bit of such a world, by its place in
-// worlds, is set in solved. The variant is one of [Supported].
-func Sweep(variant string, p *Problem, worlds []int32, o *Options, s *Scratch) (solved uint32) {
+// worlds, is set in solved. The variant is one of [Supported]. Where stop, which may be nil, is set meanwhile, it ends
+// soon, with the sweeps that it has made.
+func Sweep(variant string, p *Problem, worlds []int32, o *Options, s *Scratch, stop *atomic.Int32) (solved uint32) {
 	total := 0
 	for _, w := range worlds {
 		total += int(p.Count[w])
@@ -136,14 +138,14 @@ func Sweep(variant string, p *Problem, worlds []int32, o *Options, s *Scratch) (
 		(*C.int32_t)(&p.BodyB[0]), reals(p.ArmA), reals(p.ArmB), reals(p.Frame), reals(p.Friction), reals(p.Target),
 		reals(p.Warm), reals(p.Impulse), reals(p.Solved), reals(p.Residual), reals(p.Scale), reals(p.Primal),
 		reals(p.Dual), reals(p.Complementarity),
-		(*C.int32_t)(&p.Sweeps[0]), s.aligned))
+		(*C.int32_t)(&p.Sweeps[0]), flag(stop), s.aligned))
 }
 
 // Newton solves a world that has contacts by Newton's method from the impulses of p, and writes those of the least
 // residual. It returns the number of steps, and false if there is no memory for the matrix, of which check is asked:
-// then it has made none.
-func Newton(variant string, p *Problem, world int, o *Options, s *Scratch, check func(bytes float64) error) (steps int,
-	ok bool) {
+// then it has made none. It ends by stop as [Sweep] does.
+func Newton(variant string, p *Problem, world int, o *Options, s *Scratch, stop *atomic.Int32,
+	check func(bytes float64) error) (steps int, ok bool) {
 	n, b, c := int(p.Count[world]), world*p.Bodies, world*p.Contacts
 	s.set(p, 1, o)
 	target := p.Target
@@ -161,13 +163,16 @@ func Newton(variant string, p *Problem, world int, o *Options, s *Scratch, check
 		made := C.call_newton(find(variant).newton, &s.options, C.int32_t(n), reals(p.Mass[b:]),
 			reals(p.Inertia[6*b:]), reals(p.Velocity[6*b:]), (*C.int32_t)(&p.BodyA[c]), (*C.int32_t)(&p.BodyB[c]),
 			reals(p.ArmA[3*c:]), reals(p.ArmB[3*c:]), reals(p.Frame[9*c:]), reals(p.Friction[c:]), reals(target),
-			reals(p.Impulse[3*c:]), blocks, s.aligned)
+			reals(p.Impulse[3*c:]), blocks, flag(stop), s.aligned)
 		if made >= 0 {
 			return int(made), true
 		}
 		blocks = C.int64_t(-made)
 	}
 }
+
+// flag is where the kernels look. An atomic int32 is one in memory.
+func flag(stop *atomic.Int32) *C.int32_t { return (*C.int32_t)(unsafe.Pointer(stop)) }
 
 func ints(x []int32) *C.int32_t { return (*C.int32_t)(unsafe.SliceData(x)) }
 

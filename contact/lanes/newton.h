@@ -40,6 +40,7 @@ typedef struct {
     double rounding;             // of the speeds at contacts, relative to the residual they may have
     units units;
     int32_t steps;
+    const int32_t *stop;
 } world;
 
 // Names of the constants as in package contact.
@@ -411,7 +412,7 @@ static void newton(world *w) {
     if (1e-3 * lo / hi < least) least = 1e-3 * lo / hi;
     if (!(least > 1e-10)) least = 1e-10;
     measure_outer(w);
-    while (w->steps < w->o->steps) {
+    while (w->steps < w->o->steps && !is_set(w->stop)) {
         int convex = convex_model || frozen > 0, used, ended;
         for (int i = 0; i < w->n; i++) {
             row *r = &w->rows[i];
@@ -483,7 +484,7 @@ LANES_NEWTON(NEWTON) {
     int n = count;
     int64_t most = most_moving(o->bodies, n);
     char *memory = scratch;
-    world w = {.o = o, .n = n, .best = __builtin_inf()};
+    world w = {.o = o, .n = n, .best = __builtin_inf(), .stop = stop};
     w.units = units_of(o->bodies, n, mass, inertia, velocity, target);
     int32_t *index = take(&memory, o->bodies, sizeof(int32_t));
     int32_t *place = take(&memory, most, sizeof(int32_t));

@@ -2,6 +2,8 @@
 
 package lanes
 
+import "sync/atomic"
+
 // Supported returns no variants: without cgo there are no kernels.
 func Supported() []string { return nil }
 
@@ -12,10 +14,12 @@ type Scratch struct{}
 func SweepBytes(bodies, contacts int) float64 { return 0 }
 
 // Sweep must not be called.
-func Sweep(string, *Problem, []int32, *Options, *Scratch) uint32 { panic("lanes: none without cgo") }
+func Sweep(string, *Problem, []int32, *Options, *Scratch, *atomic.Int32) uint32 {
+	panic("lanes: none without cgo")
+}
 
 // Newton must not be called.
-func Newton(string, *Problem, int, *Options, *Scratch, func(float64) error) (int, bool) {
+func Newton(string, *Problem, int, *Options, *Scratch, *atomic.Int32, func(float64) error) (int, bool) {
 	panic("lanes: none without cgo")
 }
 

@@ -689,7 +689,7 @@ LANES_SWEEP(SWEEP) {
     int open = start(&g);
     if (open) prepare(&g);
     end_slow(&g);
-    for (int k = 0; open && k < o->sweeps;) {
+    for (int k = 0; open && k < o->sweeps && !is_set(stop);) {
         for (int b = 0; b < o->bodies; b++) memset(g.bodies[b].dv, 0, sizeof g.bodies[b].dv);
         for (int end = k + BLOCK < o->sweeps ? k + BLOCK : o->sweeps; k < end; k++) {
             if (o->convex) sweep(&g, 1);

@@ -78,6 +78,71 @@ def test_long_steps_have_the_bits_of_short_ones(monkeypatch: pytest.MonkeyPatch)
         assert states(True, quat) == states(False, quat)
 
 
+def test_a_long_step_after_short_ones_is_interrupted() -> None:
+    """Its length is not known before: it goes on as a job, and ends where a world of many contacts is solved."""
+    ran("""
+from clearance import contact, _held, _jobs
+lib = cl.Library()
+ball = lib.sphere(0.5)
+n = 120
+def simulation():
+    sim = contact.Simulation(lib, [ball] * n, mass=1.0, workers=1, max_gap=2.0)
+    position = np.zeros((1, n, 3))
+    position[..., 0] = 9 * np.arange(n)
+    position[..., 2] = 50
+    sim.start(position, np.broadcast_to([1.0, 0, 0, 0], (1, n, 4)), quat="wxyz")
+    return sim
+sim, other = simulation(), simulation()
+heap = np.zeros((1, n, 3))
+heap[0] = np.random.default_rng(1).normal(size=(n, 3)) * 0.3 + [0, 0, 2]
+for s in (sim, other):
+    for _ in range(3):
+        assert s.step().status[0] == 1
+    assert not s._hold()._long
+    s.reset([0], heap, np.broadcast_to([1.0, 0, 0, 0], (1, n, 4)), quat="wxyz")
+before, steps = sim.views.position.copy(), sim.views.steps.copy()
+def interrupt():
+    while not _jobs._alive:
+        time.sleep(0.001)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    sim.step()
+    sys.exit("not interrupted")
+except KeyboardInterrupt:
+    pass
+assert np.array_equal(sim.views.steps, steps) and np.array_equal(sim.views.position, before)
+""")
+
+
+def test_a_step_that_is_given_up_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step beyond the limit leaves the state as it was, and the job that follows makes it."""
+    lib = cl.Library()
+    ball = lib.sphere(0.5)
+    w, m = 2000, 4
+    position = np.zeros((w, m, 3))
+    position[..., 2] = 0.5 + 0.999 * np.arange(m)
+    rotation = np.broadcast_to([1.0, 0, 0, 0], (w, m, 4))
+
+    def states(limited: bool) -> tuple[list[bytes], int]:
+        monkeypatch.setattr(_held, "_BODIES", 1 << 60)
+        monkeypatch.setattr(_held, "_LONG", 1e9)
+        monkeypatch.setattr(_held, "_LIMIT_MS", 1 if limited else 0)
+        sim = contact.Simulation(lib, [ball] * m, mass=1.0, workers=1)
+        sim.start(position, rotation, quat="wxyz")
+        jobs, run = [], _held.Held._job
+        monkeypatch.setattr(_held.Held, "_job", lambda *given: (jobs.append(given), run(*given))[1])
+        found = []
+        for k in range(5):
+            views = sim.step(None if k % 2 else np.full((w, m, 6), 0.25))
+            found += [np.ascontiguousarray(getattr(views, f.name)).tobytes() for f in dataclasses.fields(views)]
+        monkeypatch.setattr(_held.Held, "_job", run)
+        return found, len(jobs)
+
+    (limited, jobs), (whole, none) = states(True), states(False)
+    assert limited == whole and jobs > 0 and none == 0
+
+
 def test_steps_of_a_closed_simulation_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_held, "_BODIES", -1)
     lib = cl.Library()

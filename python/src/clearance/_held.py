@@ -98,10 +98,13 @@ def state_arrays(state: State) -> dict[str, Array | None]:
 
 
 # Steps that are longer than the first run as jobs, which can be interrupted, until one is shorter than the second: in
-# seconds. A job costs some tens of microseconds. Of a simulation of more bodies in all worlds the first step is one.
+# seconds. A job costs some tens of microseconds. Of a simulation of more bodies in all worlds the first step is one. A
+# step that is no job is given up after some milliseconds, without a change of the state, and made anew as a job: it
+# costs as much more at most, and is as long as a signal waits.
 _LONG: Final = 1e-2
 _SHORT: Final = 2e-3
 _BODIES: Final = 256
+_LIMIT_MS: Final = 40
 
 
 class Held:
@@ -127,8 +130,9 @@ class Held:
         self._force, self._shape = force[:, :bodies], (w, bodies, 6)
         self._input: dict[str, Array | None] = {"force": force}
         self._look = named(self._out | self._options | self._none)
-        self._plain = named(self._out | self._options)
-        self._forced = named(self._out | self._options | self._input)
+        self._limit = numbers(limit_ms=_LIMIT_MS)
+        self._plain = named(self._out | self._options | self._limit)
+        self._forced = named(self._out | self._options | self._limit | self._input)
         self._as_job = numbers(held=1)
         self._plain_job = named(self._out | self._options | self._as_job)
         self._forced_job = named(self._out | self._options | self._input | self._as_job)
@@ -177,7 +181,9 @@ class Held:
             code = self._step(number, self._plain, self._sizes[1], self._error)
         else:
             code = self._step(number, self._forced, self._sizes[2], self._error)
-        if code:
+        if code == nat.CANCELLED:  # it is a long one
+            self._job(number, force is not None)
+        elif code:
             self._raise_for(code, self._error)
         self._long = time.perf_counter() - begin > _LONG
         return self.views

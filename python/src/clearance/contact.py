@@ -481,8 +481,8 @@ class Simulation(nat.Owner):
 
     def step(self, force: ArrayLike | None = None) -> Views:
         """Make one step, under ``force`` [W,M,6] (see :meth:`run`), and return the state in arrays that the next step
-        overwrites. Steps have the bits of those of a run. Long ones can be interrupted (Ctrl-C): no world is then
-        advanced. After ten steps in a row in which no world was advanced it raises :class:`clearance.StillError`; a
+        overwrites. Steps have the bits of those of a run. They can be interrupted (Ctrl-C): no world is then advanced.
+        After ten steps in a row in which no world was advanced it raises :class:`clearance.StillError`; a
         reset or another state begins anew.
         """
         held = self._held
