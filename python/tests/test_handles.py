@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import PATIENCE
 
 import clearance as cl
 import clearance.contact as contact
@@ -192,3 +193,31 @@ def test_a_forked_child_does_not_hang() -> None:
     )
     assert run.returncode == 0, (run.stdout, run.stderr, signal.strsignal(max(-run.returncode, 1)))
     assert run.stdout.split() == ["True", "100000"]
+
+
+def test_null_pointers() -> None:
+    """Every function of the library takes null pointers, and counts of what is not there, as errors."""
+    program = """
+        import ctypes
+        from clearance import _native as nat
+
+        n = nat.native()
+        errors = 0
+        for name, (result, arguments) in nat._FUNCTIONS.items():
+            for count in (0, 1, -1, 2**31, 2**62):
+                values = [
+                    kind(count) if kind in (ctypes.c_int32, ctypes.c_int64, ctypes.c_uint32) else
+                    kind(1.0) if kind is ctypes.c_double else
+                    kind(0) if kind is ctypes.c_uint64 else None
+                    for kind in arguments
+                ]
+                print(name, count, flush=True)
+                errors += getattr(n, name)(*values) not in (nat.OK, nat.RUNNING)
+        print("errors", errors)
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=PATIENCE
+    )
+    said = run.stdout.splitlines()
+    assert run.returncode == 0, (said[-1:], run.stderr)
+    assert len(said) == 5 * len(nat._FUNCTIONS) + 1 and int(said[-1].split()[1]) > 4 * len(nat._FUNCTIONS)

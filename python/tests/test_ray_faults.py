@@ -4,6 +4,8 @@ twice."""
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import json
 import os
 import shutil
 import signal
@@ -25,10 +27,11 @@ import clearance as cl
 
 ray = pytest.importorskip("ray")
 pq = pytest.importorskip("pyarrow.parquet")
-from clearance import _ray_tasks  # noqa: E402
+from clearance import _ray_actors, _ray_tasks  # noqa: E402
 from clearance import ray as cr  # noqa: E402
+from clearance.__main__ import main  # noqa: E402
 from clearance._ray_kinds import Kind, answer_file, shapes_of  # noqa: E402
-from clearance._ray_shards import plan  # noqa: E402
+from clearance._ray_shards import manifest_of, plan  # noqa: E402
 from clearance._ray_store import Local, place  # noqa: E402
 from clearance._ray_tasks import Asked, _libraries, answer  # noqa: E402
 
@@ -278,3 +281,93 @@ cr.score({str(files.first)!r}, {str(tmp_path)!r}, **{files.asked(60)!r})
     report = files.score(files.first, tmp_path, 60)
     report.raise_if_failed()
     assert same(parts(tmp_path), files.want)
+
+
+def test_other_kernels(cluster: None, files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The manifest says which kernels answered each shard. A second call takes no answers of others, unless it is told
+    to; the report then lists both."""
+    first = files.score(files.first, tmp_path, 3)
+    ((mine, count),) = first.kernels.items()
+    assert count == 3 and mine.startswith("cpu: ") and "; clearance " in mine
+    manifest, second = tmp_path / cr.MANIFEST, tmp_path / "part-000001.parquet"
+    table, kept = pq.read_table(manifest), (tmp_path / "part-000000.parquet").stat().st_mtime_ns
+    theirs = mine.replace("cpu: ", "cpu: other ")  # as if another machine had answered
+    rows = [{**row, "kernels": theirs} for row in table.to_pylist()]
+    manifest.write_bytes(manifest_of(json.loads(table.schema.metadata[b"options"]), rows))
+    assert files.score(files.first, tmp_path, 3).kernels == {theirs: 3}, "what is there stays"
+    second.unlink()
+    report = files.score(files.first, tmp_path, 3)
+    (failed,) = report.failed
+    assert failed["shard"] == 1 and not second.exists() and report.kernels == {theirs: 2}
+    for word in (mine, theirs, "any_kernels=True", failed["host"]):
+        assert word in failed["error"], failed["error"]
+    with pytest.raises(cl.FileError, match="whose bits may differ"):
+        report.raise_if_failed()
+    words = ["ray-score", str(files.first), "--kind", files.kind, "--backend", "cpu", "--rows-per-shard", "2000"]
+    words += [
+        "--library" if files.kind == "pairs" else "--scene",
+        next(iter(files.shapes.values())),
+        "--out",
+        str(tmp_path),
+    ]
+    assert main(words) == 2 and "--any-kernels" not in (said := capsys.readouterr()).out and theirs in said.err
+    assert main([*words, "--any-kernels"]) == 0
+    assert f"1 by {mine}" in (out := capsys.readouterr().out) and f"2 by {theirs}" in out
+    report = files.score(files.first, tmp_path, 3)
+    assert report.kernels == {mine: 1, theirs: 2} and same(parts(tmp_path), files.want)
+    assert (tmp_path / "part-000000.parquet").stat().st_mtime_ns == kept
+
+
+def test_kernels_of_a_task(files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task says which kernels it has, whatever chose them, and refuses before it works."""
+    (shard,) = plan([place(files.first)], place(tmp_path), CLUSTER_ROWS, files.kind)
+    _libraries.clear()
+    _libraries["digest of the test"] = shapes_of(files.kind, files.shapes.get("library"), files.shapes.get("scene"))
+    named = {}
+    for simd in ("", "portable", "off"):
+        monkeypatch.setenv("CLEARANCE_SIMD", simd)
+        monkeypatch.setattr(_ray_actors, "_engines", {})
+        asked = Asked("digest of the test", [], {}, "cpu", 1, None)
+        row = answer(asked, shard)
+        assert not row["error"], row
+        named[simd] = row["kernels"]
+        (tmp_path / "part-000000.parquet").unlink()
+        for backend in ("cpu", "auto"):
+            row = answer(dataclasses.replace(asked, kernels=("cpu: others",), backend=backend), shard)
+            assert "cpu: others, whose bits may differ" in row["error"] and row["rows"] == shard.row()["rows"]
+            assert row["kernels"] == "" and not list(tmp_path.iterdir())
+        assert not answer(dataclasses.replace(asked, kernels=("cpu: others", named[simd])), shard)["error"]
+        (tmp_path / "part-000000.parquet").unlink()
+    assert "portable" in named["portable"] and len({*named.values()}) == 3, named
+
+
+def test_an_interrupted_driver(files: Files, tmp_path: Path, cluster: None) -> None:
+    """Ctrl-C leaves a manifest, and a second call goes on."""
+    program = f"""
+import os, signal, sys
+import ray
+from clearance import _ray_run
+from clearance import ray as cr
+signal.signal(signal.SIGINT, signal.default_int_handler)
+ray.init(num_cpus=1, object_store_memory=200_000_000, include_dashboard=False, address="local", log_to_driver=False)
+take, taken = _ray_run.Run._take, []
+def interrupted(run):
+    take(run)
+    taken.append(1)
+    if len(taken) == 2:
+        os.kill(os.getpid(), signal.SIGINT)
+_ray_run.Run._take = interrupted
+try:
+    cr.score({str(files.first)!r}, {str(tmp_path)!r}, **{files.asked(20)!r})
+    sys.exit("not interrupted")
+except KeyboardInterrupt:
+    pass
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
+    assert run.returncode == 0, run.stderr
+    listed = [row for row in pq.read_table(tmp_path / cr.MANIFEST).to_pylist() if row["sha256"]]
+    assert 2 <= len(listed) < 20
+    kept = {row["out"]: (tmp_path / row["out"]).stat().st_mtime_ns for row in listed}
+    files.score(files.first, tmp_path, 20).raise_if_failed()
+    assert same(parts(tmp_path), files.want)
+    assert all((tmp_path / name).stat().st_mtime_ns == t for name, t in kept.items())

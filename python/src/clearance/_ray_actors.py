@@ -23,6 +23,18 @@ def _engine(backend: Any, precision: Any, workers: int) -> cl.Engine:
     return _engines[key]
 
 
+def kernels_of(engine: cl.Engine) -> dict[str, str]:
+    """What answers of the usable back ends of an engine depend on beside their input, by the names of these: the
+    instruction set of the CPU, or the device with its driver, and the version of the library."""
+    about = engine.info()
+    found = {}
+    for b in about["backends"]:
+        if b["usable"]:
+            what = b["driver"].partition(",")[0] if b["kind"] == "cpu" else f"{b['device']}, {b['driver']}"
+            found[b["name"]] = f"{b['name']}: {what}; clearance {about['version']}"
+    return found
+
+
 def _ray() -> Any:
     """Ray's package, whose decorators change types in ways that checkers do not follow."""
     import ray

@@ -39,6 +39,7 @@ def command(words: list[str]) -> int:
     parser.add_argument("--rows-per-shard", type=int, default=1_000_000, help="most pairs of a shard")
     parser.add_argument("--verify", type=int, default=0, metavar="K", help="audit K rows of every shard")
     parser.add_argument("--no-resume", action="store_true", help="refuse a folder that has results")
+    parser.add_argument("--any-kernels", action="store_true", help="take answers of kernels that the folder has not")
     a = parser.parse_args(words)
     try:
         report = on_ray.score(
@@ -63,6 +64,7 @@ def command(words: list[str]) -> int:
             rows_per_shard=a.rows_per_shard,
             verify=a.verify,
             resume=not a.no_resume,
+            any_kernels=a.any_kernels,
         )
     except (ClearanceError, OSError) as e:
         print(printable(f"clearance: {e}"), file=sys.stderr)
@@ -73,6 +75,9 @@ def command(words: list[str]) -> int:
     counts = ", ".join(f"{n:,} {name}" for name, n in report.counts.items())
     audited, refuted = (sum(s[k] for s in report.shards) for k in ("audited", "refuted"))
     print(f"{report.rows:,} rows in {len(report.shards):,} shards: {counts}; {audited:,} audited, {refuted:,} refuted")
+    if len(report.kernels) > 1:
+        each = ", ".join(f"{n:,} by {name}" for name, n in report.kernels.items())
+        print(f"shards of different kernels, whose bits may differ: {each}")
     for s in report.failed:
         print(f"clearance: {s['input']} {range_of(a.kind, s['lo'], s['hi'])}: {s['error']}", file=sys.stderr)
     if report.failed:

@@ -27,7 +27,7 @@ _AT_ONCE: Final = 8
 # Names that begin with _ are no parts of the table.
 MANIFEST: Final = "_manifest.parquet"
 _NUMBERS: Final = ("iterations", "audited", "refuted", "peak_memory")
-_TEXTS: Final = ("backend", "host", "sha256", "stamp", "error", "first_invalid")
+_TEXTS: Final = ("backend", "kernels", "host", "sha256", "stamp", "error", "first_invalid")
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import clearance as cl
 
-from ._errors import ClearanceError, FileError
+from ._errors import ClearanceError, FileError, OptionError
 from ._options import INT64
-from ._ray_actors import _engine, _ray
+from ._ray_actors import _engine, _ray, kernels_of
 from ._ray_kinds import answer_file, audit_part, results_of
 from ._ray_shards import Shard
 from ._ray_store import place, printable, sha256
@@ -32,6 +32,7 @@ class Asked:
     backend: str
     workers: int
     filesystem: Any
+    kernels: tuple[str, ...] = ()  # those that may answer; any if there are none
 
 
 _libraries: Final[dict[str, Any]] = {}
@@ -66,6 +67,15 @@ def _changed(source: Any, s: Shard) -> bool:
     return bool(source.version() != s.version and source.identity() != s.identity)
 
 
+def _check_kernels(asked: Asked, here: dict[str, str]) -> None:
+    """Raise OptionError if no kernels of this machine may answer."""
+    if asked.kernels and not set(asked.kernels) & set(here.values()):
+        raise OptionError(
+            f"kernels: {' or '.join(here.values())} on {socket.gethostname()}, while the other shards are of "
+            f"{' and '.join(asked.kernels)}, whose bits may differ; any_kernels=True takes both"
+        )
+
+
 def answer(asked: Asked, s: Shard) -> dict[str, Any]:
     """Answer a shard: the row of the manifest."""
     row, start = s.row(), time.monotonic()
@@ -76,15 +86,19 @@ def answer(asked: Asked, s: Shard) -> dict[str, Any]:
         if _changed(source, s):
             raise FileError(f"{s.path} has changed since the call began")
         engine, lib = _engine(asked.backend, asked.options.get("precision", "single"), asked.workers), _library(asked)
+        here = kernels_of(engine)
+        _check_kernels(asked, here)
         with out.writing() as results:
             with source.reading(*s.lines) as given:
                 done = answer_file(s.kind, given, results, lib, (s.lo, s.hi), engine, asked.options)
             if _changed(source, s):
                 raise FileError(f"{s.path} has changed while its {s.range} were answered")
+            kernels = here.get(done.report.backend, done.report.backend)
+            _check_kernels(asked, {done.report.backend: kernels})
             row["sha256"] = sha256(results)
         r = done.report
         row |= {**r.counts, "iterations": r.iterations, "worst_gap": r.worst_gap, "worst_row": r.worst_row}
-        row |= {"rows": r.rows, "backend": r.backend, "stamp": out.stamp(row["sha256"])}
+        row |= {"rows": r.rows, "backend": r.backend, "kernels": kernels, "stamp": out.stamp(row["sha256"])}
         if r.error is not None:
             column, at, reason = r.error
             row |= {"first_invalid_row": at, "first_invalid": printable(f"{column}[{at}]: {reason}")}

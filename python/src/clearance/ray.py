@@ -15,6 +15,7 @@ filesystem of pyarrow reaches.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
@@ -57,6 +58,12 @@ class ScoreReport:
     def failed(self) -> list[dict[str, Any]]:
         """The shards that ended in an error."""
         return [s for s in self.shards if s["error"]]
+
+    @property
+    def kernels(self) -> dict[str, int]:
+        """The number of shards that each kernels have answered: instruction set or device, and version of the library.
+        Bits of answers may differ between them; each is right within its own bounds."""
+        return dict(sorted(Counter(s["kernels"] for s in self.shards if not s["error"]).items()))
 
     @property
     def peak_memory(self) -> int:
@@ -124,6 +131,7 @@ def score(
     rows_per_shard: int = 1_000_000,
     verify: int = 0,
     resume: bool = True,
+    any_kernels: bool = False,
     progress: bool = True,
     filesystem: Any = None,
 ) -> ScoreReport:
@@ -147,7 +155,9 @@ def score(
     shard: its input and range, counts by status, back end, seconds, host, peak of the memory, the SHA-256 of its file,
     and its error. A shard that fails is listed and the rest goes on. With ``resume`` a second call answers what is
     missing or failed. Inputs or options other than those of the manifest, and results that are not those of the
-    manifest, are refused by name.
+    manifest, are refused by name. The machines of a call may have different kernels, whose bits may differ: the
+    manifest and ``kernels`` of the report say which answered each shard. A second call takes the kernels that the
+    manifest has and no others, whose shards fail by name, unless ``any_kernels`` is set.
     """
     given = {
         "query": query,
@@ -173,6 +183,7 @@ def score(
     one_of("precision", precision, get_args(Precision))
     one_of("method", method, get_args(Method))
     resume, progress = flag("resume", resume), flag("progress", progress)
+    any_kernels = flag("any_kernels", any_kernels)
     need = _need(workers, kind)
     memory = need if memory is None else whole("memory", memory, 1, INT64)
     if memory < need:
@@ -192,6 +203,7 @@ def score(
         ray = _ray()
         if not ray.is_initialized():
             ray.init()
-        asked = Asked(digest, [ray.put(shapes)], options, backend, workers, filesystem)
+        known = () if any_kernels else tuple(sorted({manifest.rows[i]["kernels"] for i in manifest.done}))
+        asked = Asked(digest, [ray.put(shapes)], options, backend, workers, filesystem, known)
         Run(asked, manifest, verify, memory, progress).work()
     return ScoreReport(manifest.rows, kind)
