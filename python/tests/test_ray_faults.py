@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 import pytest
@@ -319,14 +319,14 @@ def test_other_kernels(cluster: None, files: Files, tmp_path: Path, capsys: pyte
 
 
 def test_kernels_of_a_task(files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A task says which kernels it has, whatever chose them, and refuses before it works."""
+    """A task says which kernels it has, and refuses those that the folder has not."""
     (shard,) = plan([place(files.first)], place(tmp_path), CLUSTER_ROWS, files.kind)
     _libraries.clear()
     _libraries["digest of the test"] = shapes_of(files.kind, files.shapes.get("library"), files.shapes.get("scene"))
-    named = {}
-    for simd in ("", "portable", "off"):
-        monkeypatch.setenv("CLEARANCE_SIMD", simd)
-        monkeypatch.setattr(_ray_actors, "_engines", {})
+    named: dict[str | None, str] = {}
+    for simd in (None, "portable", "off"):
+        engines = {(b, "single", 1): cl.Engine(cast(Any, b), workers=1, simd=simd) for b in ("cpu", "auto")}
+        monkeypatch.setattr(_ray_actors, "_engines", engines)
         asked = Asked("digest of the test", [], {}, "cpu", 1, None)
         row = answer(asked, shard)
         assert not row["error"], row
