@@ -130,8 +130,14 @@ def test_a_step_that_is_given_up_is_made_anew(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(_held, "_LIMIT_MS", 1 if limited else 0)
         sim = contact.Simulation(lib, [ball] * m, mass=1.0, workers=1)
         sim.start(position, rotation, quat="wxyz")
-        jobs, run = [], _held.Held._job
-        monkeypatch.setattr(_held.Held, "_job", lambda *given: (jobs.append(given), run(*given))[1])
+        jobs: list[int] = []
+        run = _held.Held._job
+
+        def job(held: _held.Held, number: int, forced: bool) -> None:
+            jobs.append(number)
+            run(held, number, forced)
+
+        monkeypatch.setattr(_held.Held, "_job", job)
         found = []
         for k in range(5):
             views = sim.step(None if k % 2 else np.full((w, m, 6), 0.25))
