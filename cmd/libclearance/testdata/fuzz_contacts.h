@@ -146,7 +146,7 @@ static void call_simulation_step(void) {
     add(&l, "step_count", CLEARANCE_INT64, 1, steps);
     if (one_in(3)) add_reals(&l, "force", 6 * w * m);
     if (one_in(3)) add_whole(&l, "scalar_last", below(2));
-    if (one_in(3)) add_whole(&l, "limit_ms", bad() ? number() : 1 + below(40));
+    if (one_in(3)) add_whole(&l, "limit_ms", bad() ? (int64_t)number() : 1 + below(40));
     if (one_in(3)) add_wide(&l, "steps", CLEARANCE_INT64, w);
     add_records(&l, 1, w, m);
     close_list(&l);
