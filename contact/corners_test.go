@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// lowestCorner is the height of the lowest corner of a box over z = 0.
+// lowestCorner is the least z of the corners of a box.
 func lowestCorner(pose *geom.Pose, half r3.Vec) float64 {
 	m := pose.Matrix()
 	low := half.X*math.Abs(m[6]) + half.Y*math.Abs(m[7]) + half.Z*math.Abs(m[8])

@@ -68,10 +68,10 @@
 //
 // # Contact points
 //
-// [ContactPoints] audits where contacts of steps lie. The points half a gap from a position along the normal have to lie
-// in the named parts, which proves the gap as an upper bound; the planes of the normal have to prove the distance that
-// package ref finds. That the gap is no larger than need be, and what an ID names, is compared with the features that
-// package contact finds for the normal of the file.
+// [ContactPoints] audits where contacts of steps lie. The points half a gap from a position along the normal have to
+// lie in the named parts, which proves the gap as an upper bound; the planes of the normal have to prove the distance
+// that package ref finds. That the gap is no larger than need be, and what an ID names, is compared with the features
+// that package contact finds for the normal of the file.
 //
 // # Layers and threads
 //
