@@ -102,6 +102,28 @@ func TestRunStill(t *testing.T) {
 	}
 }
 
+// TestStillResumes: a run of worlds that do not advance ends after as many steps where it goes on from a saved state.
+func TestStillResumes(t *testing.T) {
+	scene, state := stack(t, 2, 2, 0)
+	o := StepOptions{TimeStep: 5e-3, Gravity: down, Contacts: 3}
+	s := simulation(t, scene, state, o)
+	if err := s.Run(t.Context(), 20, nil, func(step int) bool { return step < 4 }); err != nil {
+		t.Fatal(err)
+	}
+	again, made := simulation(t, scene, state, o), 0
+	if err := again.Restore(s.State(), s.Warm()); err != nil {
+		t.Fatal(err)
+	}
+	err := again.Run(t.Context(), 20, nil, func(int) bool { made++; return true })
+	var still *StillError
+	if !errors.As(err, &still) || made != 5 || still.Steps != 10 {
+		t.Errorf("%v after %d more steps, want 5", err, made)
+	}
+	if err := again.Resume(&Warm{Still: -1, Count: make([]int32, 2)}); err == nil {
+		t.Error("a negative number of steps is taken")
+	}
+}
+
 // TestRunForces: forces of each step are taken in their order.
 func TestRunForces(t *testing.T) {
 	scene := testScene(t, []geom.Shape{geom.Box{HalfExtents: cube}}, []r3.Vec{cube}, 2, 0, 0)

@@ -10,6 +10,7 @@ import (
 // Contacts, the largest of Count; rows from Count on are zero.
 type Warm struct {
 	Contacts int
+	Still    int       // steps in a row, the last one included, in which no world was advanced, see [Simulation.Still]
 	Count    []int32   // [W]
 	Pair     []int32   // [W,C] pairs of parts, by the order of the simulation
 	ID       []uint64  // [W,C] of the points
@@ -19,7 +20,7 @@ type Warm struct {
 
 // Warm returns a copy.
 func (s *Simulation) Warm() *Warm {
-	m := &Warm{Count: append([]int32{}, s.oldN...)}
+	m := &Warm{Still: s.still, Count: append([]int32{}, s.oldN...)}
 	for _, n := range m.Count {
 		m.Contacts = max(m.Contacts, int(n))
 	}
@@ -47,6 +48,9 @@ func (s *Simulation) Resume(m *Warm) error {
 		len(m.Impulse) != 3*n {
 		return fmt.Errorf("contact: contacts to resume from are not those of %d worlds of %d contacts", len(s.oldN), c)
 	}
+	if m.Still < 0 {
+		return fmt.Errorf("contact: %d steps without an advanced world to resume from", m.Still)
+	}
 	for w, count := range m.Count {
 		if count < 0 || int(count) > c || s.o.Contacts > 0 && int(count) > s.o.Contacts {
 			return fmt.Errorf("contact: world %d: %d contacts to resume from; there is room for %d", w, count,
@@ -65,6 +69,7 @@ func (s *Simulation) Resume(m *Warm) error {
 	if !s.makeRoom(c) {
 		return checkMemory(float64(len(s.oldN)) * float64(c) * float64(contactBytes))
 	}
+	s.still = m.Still
 	copy(s.oldN, m.Count)
 	for w, count := range m.Count {
 		old, first := s.contactsOf(w, s.side[w]), w*c
@@ -109,7 +114,6 @@ func (s *Simulation) Restore(from *State, warm *Warm) error {
 	for w := range s.fresh {
 		s.fresh[w] = true
 	}
-	s.still = 0
 	return nil
 }
 
