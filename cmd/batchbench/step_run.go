@@ -63,6 +63,7 @@ type runState struct {
 	Widths           []int  // of the parts of problems, and of the rows to come
 	Contacts         int64  // in parts
 	Warm             int    // contacts that a world starts from
+	Still            int    // steps in a row that advanced no world; older files lack it
 	Sums             []string
 }
 
@@ -253,32 +254,43 @@ func (r *stepRun) advance(ctx context.Context) error {
 }
 
 // save writes the rows since the last part as a part, and the state behind it.
+//
+// The rows are kept until both are written, so that a save that failed half way can be made again.
 func (r *stepRun) save() error {
-	if err := r.writePart("states", r.states); err != nil {
-		return err
-	}
-	if r.problems != nil {
-		if err := r.writePart("problems", r.problems); err != nil {
+	rows := map[string]*columnBuffer{"states": r.states, "problems": r.problems, "contacts": r.contacts}
+	sums := slices.Clone(r.sums)
+	for _, kind := range r.kinds() {
+		sum, err := r.writePart(kind, rows[kind])
+		if err != nil {
 			return err
 		}
-		r.problems.reset()
-		r.widths = append(r.widths, r.width)
+		sums = append(sums, sum)
+	}
+	widths, found := slices.Clone(r.widths), r.found
+	if r.problems != nil {
+		widths = append(widths, r.width)
 	}
 	if r.contacts != nil {
-		if err := r.writePart("contacts", r.contacts); err != nil {
-			return err
-		}
-		r.found += int64(r.contacts.rows)
-		r.contacts.reset()
+		found += int64(r.contacts.rows)
 	}
-	r.states.reset()
-	r.parts++
+	if err := r.saveState(r.parts+1, widths, found, sums); err != nil {
+		return err
+	}
+	r.parts, r.widths, r.found, r.sums = r.parts+1, widths, found, sums
+	for _, kind := range r.kinds() {
+		rows[kind].reset()
+	}
+	return r.checkDisk()
+}
+
+// saveState writes the state behind so many parts.
+func (r *stepRun) saveState(parts int, widths []int, found int64, sums []string) error {
 	if err := r.checkSaved(); err != nil {
 		return err
 	}
 	st, warm := r.sim.State(), r.sim.Warm()
-	text, err := json.Marshal(runState{r.key, r.step, r.parts, r.counts, digits(r.energy), digits(r.residual),
-		append(slices.Clone(r.widths), r.width), r.found, warm.Contacts, r.sums})
+	text, err := json.Marshal(runState{r.key, r.step, parts, r.counts, digits(r.energy), digits(r.residual),
+		append(slices.Clone(widths), r.width), found, warm.Contacts, warm.Still, sums})
 	if err != nil {
 		return err
 	}
@@ -294,12 +306,8 @@ func (r *stepRun) save() error {
 	columns := []any{st.Pose, st.Velocity, st.Momentum, steps, warm.Count, warm.Pair, high, low, warm.Position,
 		warm.Impulse}
 	texts := []string{runText, string(text), sumText, hashValues(string(text), columns...)}
-	err = writeColumns(filepath.Join(r.folder, runFile), runColumns(r.bodies, warm.Contacts), int64(r.worlds), texts,
+	return writeColumns(filepath.Join(r.folder, runFile), runColumns(r.bodies, warm.Contacts), int64(r.worlds), texts,
 		func(out *dataset.ColumnWriter) error { return out.Write(r.worlds, columns...) })
-	if err != nil {
-		return err
-	}
-	return r.checkDisk()
 }
 
 func digits(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
@@ -370,7 +378,7 @@ func (r *stepRun) load(scene *contact.Scene, solver contact.PairSolver) error {
 	if len(high) != len(low) {
 		return fmt.Errorf("%s: columns id_high and id_low are of different lengths", path)
 	}
-	warm := &contact.Warm{Count: t.Ints("count")}
+	warm := &contact.Warm{Still: saved.Still, Count: t.Ints("count")}
 	if warm.Contacts = saved.Warm; warm.Contacts > 0 {
 		warm.Pair, warm.Position, warm.Impulse = t.Ints("pair"), t.Reals("position"), t.Reals("impulse")
 		for i := range high {
