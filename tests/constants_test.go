@@ -37,3 +37,32 @@ func TestApexShare(t *testing.T) {
 		t.Errorf("the C kernels and the shaders have shares of %v", shares)
 	}
 }
+
+// TestZoneCaps: the C kernels and the shaders halve the same caps as Go, so that a row that one of them proves to be
+// smooth is proved by all.
+func TestZoneCaps(t *testing.T) {
+	forms := []struct{ file, widest, count string }{
+		{"derive/zone.go", `(?m)^\twidestHalved = ([0-9.]+)$`, `(?m)^\thalvedCaps +=\s+([0-9]+)$`},
+		{"derive/lanes/zone.h", `(?m)^#define WIDEST_CAP ([0-9.]+)\b`, `(?m)^#define MAX_CAPS ([0-9]+)$`},
+		{"shaders/derivative_zone.glsl", `(?m)^const double WIDEST_ZONE_CAP = ([0-9.]+)lf;`,
+			`(?m)^const uint ZONE_CAPS = ([0-9]+)u;$`},
+	}
+	var first [2]string
+	for i, f := range forms {
+		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(f.file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, declaration := range []string{f.widest, f.count} {
+			m := regexp.MustCompile(declaration).FindSubmatch(text)
+			switch {
+			case m == nil:
+				t.Fatalf("%s declares nothing of the form %s", f.file, declaration)
+			case i == 0:
+				first[k] = string(m[1])
+			case string(m[1]) != first[k]:
+				t.Errorf("%s has %s, %s has %s", f.file, m[1], forms[0].file, first[k])
+			}
+		}
+	}
+}
