@@ -116,12 +116,12 @@ func (f *modelFlags) writeMesh(path string) error {
 
 // convert has the Python package write the shapes and bodies of the model.
 func (f *modelFlags) convert(ctx context.Context, e *env, path string) error {
-	args := []string{f.model, path, "--concave", f.concave}
+	args := []string{notOption(f.model), path, "--concave=" + f.concave}
 	for _, p := range f.packages {
-		args = append(args, "--package", p)
+		args = append(args, "--package="+p)
 	}
 	if f.srdf != "" {
-		args = append(args, "--srdf", f.srdf)
+		args = append(args, "--srdf="+f.srdf)
 	}
 	said, err := e.callPython(ctx, "convert", "--model "+f.model, args)
 	for line := range strings.Lines(string(said)) {
@@ -130,6 +130,14 @@ func (f *modelFlags) convert(ctx context.Context, e *env, path string) error {
 		}
 	}
 	return err
+}
+
+// notOption is a path that is not read as an option by another program.
+func notOption(path string) string {
+	if strings.HasPrefix(path, "-") {
+		return "." + string(filepath.Separator) + path
+	}
+	return path
 }
 
 // library reads the shapes.

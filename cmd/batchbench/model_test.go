@@ -71,6 +71,7 @@ func TestModelByPython(t *testing.T) {
 	t.Setenv("SHAPES", in("shapes.json"))
 	t.Setenv("ARGUMENTS", in("arguments"))
 	interpreter(t, `[ "$2" = -c ] && exit 0
+case "$5" in -*) exit 4;; esac
 cp "$SHAPES" "$6"
 shift 6
 echo "$@" >"$ARGUMENTS"`)
@@ -86,10 +87,17 @@ echo "$@" >"$ARGUMENTS"`)
 		command(append(append(args, "--model", in("arm.urdf")), more...)...).want(t, exitGood)
 		sameFiles(t, in("want.npz"), in("got.npz"))
 		said, err := os.ReadFile(in("arguments"))
-		if want := "--concave hull --package a=/b --srdf " + in("arm.srdf") + "\n"; err != nil || string(said) != want {
+		if want := "--concave=hull --package=a=/b --srdf=" + in("arm.srdf") + "\n"; err != nil || string(said) != want {
 			t.Errorf("%s ran convert with %q, want %q", name, said, want)
 		}
 	}
+	// A name that begins as an option does is a path.
+	if err := os.WriteFile(in("-arm.urdf"), []byte(`<robot name="arm"/>`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	command("rollout", "--worlds", in("worlds.npz"), "--out", in("got.npz"), "--model", "-arm.urdf").want(t, exitGood)
+	sameFiles(t, in("want.npz"), in("got.npz"))
 	// A mesh that only Python has parts of.
 	command("rollout", "--worlds", in("worlds.npz"), "--out", in("got.npz"), "--model", in("wedge.obj"), "--concave",
 		"coacd").want(t, exitGood)
