@@ -169,6 +169,7 @@ func TestModelRefused(t *testing.T) {
 		{[]string{"--model", in("wedge.obj"), "--srdf", in("arm.srdf")}, "--srdf is about URDF files, and --model"},
 		{nil, "--shapes is missing"},
 		{[]string{"--model", in("wedge.obj"), "--out", in("wedge.obj")}, "one file"},
+		{[]string{"--model", in("arm.urdf"), "--json", in("wedge.obj")}, "might be a mesh of --model"},
 	} {
 		for _, name := range []string{"rollout", "sweep", "score"} {
 			args := append([]string{name, "--worlds", in("wedges.npz"), "--out", in("out.npz")}, c.args...)

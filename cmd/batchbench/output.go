@@ -71,6 +71,9 @@ func checkOutputs(inputs, outputs []namedFile) error {
 			if other.path != "" && other.path != "-" && sameFile(out.path, other.path) {
 				return fmt.Errorf("--%s and --%s are one file, %s", other.flag, out.flag, out.path)
 			}
+			if other.flag == "model" && out.flag == "json" && other.path != "" && mayBeMesh(out.path) {
+				return fmt.Errorf("--json %s is there, and might be a mesh of --model: give a name with .json", out.path)
+			}
 			if other.flag == "mesh" || other.path == "" { // of a folder of meshes other files are not read
 				continue
 			}
@@ -89,6 +92,12 @@ func checkOutputs(inputs, outputs []namedFile) error {
 		}
 	}
 	return nil
+}
+
+// mayBeMesh reports whether a file exists that a model may name: the Python package alone knows its meshes.
+func mayBeMesh(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil && strings.ToLower(filepath.Ext(path)) != ".json"
 }
 
 // sameFile reports whether two paths are one file, or would be once they are written.
