@@ -41,6 +41,7 @@ var featureAngles = [...]float64{1e-9, 1e-7, 1e-5, 1e-3}
 const (
 	maxNewton       = 12
 	maxNewtonDamped = 60   // of superquadrics: beside infinite curvatures steps fall by constant factors
+	maxMoves        = 2    // off directions in which a superquadric has no Hessian
 	minCosine       = 0.99 // between the answer's normal and the polished one
 	polished        = 1e-9 // what Newton's steps must have come down to, relative to the size
 	polishedFeature = 1e-9 // distance from the boundary of a feature that counts, relative to the size
@@ -59,6 +60,9 @@ func (w *Workspace) Exact(r *Row) (d Derivative) {
 		found := d.s.polish(w, &d.p, n, a, b, theta)
 		if found != NearSingular {
 			state = found
+			break
+		}
+		if d.s.a.curved && d.s.b.curved { // have no features
 			break
 		}
 	}
@@ -113,12 +117,13 @@ func (s *system) polish(w *Workspace, p *problem, n, a, b r3.Vec, theta float64)
 	}
 	residual, from, move := math.Inf(1), n, vec2{}
 	var e basis
+	moves := 0 // to where the Hessians are those of the directions
 	for range steps {
 		v := s.at(w, p, n, a, b, theta)
-		if !s.a.ok || !s.b.ok || v == irregular {
-			return NearSingular
-		}
 		if v == parallel {
+			if !s.a.ok || !s.b.ok {
+				return NearSingular
+			}
 			return s.parallelFeatures(p, theta)
 		}
 		if damped && s.a.flat+s.b.flat < 2 {
@@ -132,6 +137,18 @@ func (s *system) polish(w *Workspace, p *problem, n, a, b r3.Vec, theta float64)
 			} else {
 				residual = length
 			}
+			if !s.a.ok || !s.b.ok {
+				var ok bool
+				if n, ok = s.besideUnresolved(p, u); !ok || moves == maxMoves {
+					return NearSingular
+				}
+				moves++
+				residual = math.Inf(1)
+				continue
+			}
+		}
+		if !s.a.ok || !s.b.ok || v == irregular {
+			return NearSingular
 		}
 		x, ok := s.newton(p)
 		step := math.Hypot(x.dn[0], x.dn[1])
@@ -181,6 +198,36 @@ func (s *system) mismatch(p *problem) vec2 {
 	}
 	u := s.e.of(r3.Sub(s.commonB(p), s.commonA(p)))
 	return vec2{u[0] / s.value, u[1] / s.value}
+}
+
+// besideUnresolved is the normal moved to where the Hessians of superquadrics are those of their directions and not of
+// rounding: components that count as zero become twice the least one that does not. A support point follows its
+// direction, so the sign of a component is that of the motion of the point by which the mismatch u vanishes. Where the
+// answer has such a component itself, steps lead back. It reports false where no component is the reason.
+func (s *system) besideUnresolved(p *problem, u vec2) (n r3.Vec, ok bool) {
+	n = s.n
+	move := s.e.vec(u)
+	beside := func(component, sign float64) float64 {
+		if withoutRounding(component) == 0 {
+			return math.Copysign(2*leastComponent, sign)
+		}
+		return component
+	}
+	for i, side := range [...]*placed{&p.a, &p.b} {
+		core, superquadric := side.core.(geom.Superquadric)
+		outward := float64(1 - 2*i)
+		d := side.rot.MulVecT(r3.Scale(outward, n))
+		if !superquadric {
+			continue
+		}
+		if _, isResolved := resolved(core, d); isResolved {
+			continue
+		}
+		to := side.rot.MulVecT(r3.Scale(outward, move))
+		d = r3.Unit(r3.Vec{X: beside(d.X, to.X), Y: beside(d.Y, to.Y), Z: beside(d.Z, to.Z)})
+		n, ok = r3.Scale(outward, side.rot.MulVec(d)), true
+	}
+	return n, ok
 }
 
 // newton returns the step that satisfies the optimality conditions to the first order.
