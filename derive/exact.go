@@ -201,15 +201,17 @@ func (s *system) mismatch(p *problem) vec2 {
 }
 
 // besideUnresolved is the normal moved to where the Hessians of superquadrics are those of their directions and not of
-// rounding: components that count as zero become twice the least one that does not. A support point follows its
-// direction, so the sign of a component is that of the motion of the point by which the mismatch u vanishes. Where the
-// answer has such a component itself, steps lead back. It reports false where no component is the reason.
+// rounding: components that count as zero become the least one that does not. A support point follows its direction, so
+// the sign of a component is that of the motion of the point by which the mismatch u vanishes. Where the curvature is
+// infinite at zero the point is a concave function of the component, so steps from below the answer do not pass it.
+// Where the answer has a component that counts as zero itself, steps lead back. It reports false where none is the
+// reason.
 func (s *system) besideUnresolved(p *problem, u vec2) (n r3.Vec, ok bool) {
 	n = s.n
 	move := s.e.vec(u)
 	beside := func(component, sign float64) float64 {
 		if withoutRounding(component) == 0 {
-			return math.Copysign(2*leastComponent, sign)
+			return math.Copysign(1.001*leastComponent, sign)
 		}
 		return component
 	}
