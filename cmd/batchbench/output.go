@@ -72,7 +72,8 @@ func checkOutputs(inputs, outputs []namedFile) error {
 				return fmt.Errorf("--%s and --%s are one file, %s", other.flag, out.flag, out.path)
 			}
 			if other.flag == "model" && out.flag == "json" && other.path != "" && mayBeMesh(out.path) {
-				return fmt.Errorf("--json %s is there, and might be a mesh of --model: give a name with .json", out.path)
+				return fmt.Errorf("--json %s is there, and might be a mesh of --model: give a name with .json",
+					out.path)
 			}
 			if other.flag == "mesh" || other.path == "" { // of a folder of meshes other files are not read
 				continue
