@@ -250,8 +250,9 @@ func degenerate(t *testing.T) (*batch.Library, *batch.Pairs) {
 	return lib, pairs
 }
 
-// TestDegenerateDerivatives: the flags and numbers of degenerate rows, of which the device leaves hardly any to the
-// host, are those of package derive, and rows that are invalid, or beyond a cut-off, have zeros in every column.
+// TestDegenerateDerivatives: the flags and numbers of degenerate rows are those of package derive, and rows that are
+// invalid, or beyond a cut-off, have zeros in every column. The device leaves to the host pairs that touch, and those
+// whose shapes without their balls do: three pairs here, of which one frame is invalid.
 func TestDegenerateDerivatives(t *testing.T) {
 	lib, pairs := degenerate(t)
 	b := open(t, Options{})
@@ -269,6 +270,7 @@ func TestDegenerateDerivatives(t *testing.T) {
 			if s == batch.NotDerived {
 				if got.Marks[i] == batch.Answered {
 					left = append(left, nameOf(job, i))
+					count[want.Column(batch.ColSmoothness).U8[i]]++
 				}
 				continue
 			}
@@ -279,7 +281,7 @@ func TestDegenerateDerivatives(t *testing.T) {
 			}
 		}
 		if count[batch.NoDerivative] < got.N/4 || count[batch.SmoothPair] == 0 || count[batch.UniqueFeatures] == 0 ||
-			count[batch.NotUnique] == 0 || count[batch.NearSingular] == 0 || len(left) > 4 {
+			count[batch.NotUnique] == 0 || count[batch.NearSingular] == 0 || len(left) > 3*3 {
 			t.Errorf("%+v: rows by smoothness: %v; left to the host: %q", o, count, left)
 		}
 	}
