@@ -204,7 +204,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("concave", "model", "margin", "friction_rule", "restitution_rule", "restitution_law"), TEXTS),
     **dict.fromkeys(("up_axis", "inertia"), TEXTS),
     **dict.fromkeys(("copy", "grad", "culling", "audit", "ground", "accept", "bound", "contacts"), FLAGS),
-    **dict.fromkeys(("resume", "skip_adjacent", "strict"), FLAGS),
+    **dict.fromkeys(("resume", "skip_adjacent", "strict", "any_kernels"), FLAGS),
     "progress": ("no", "", 0, 1),
 }
 
