@@ -113,6 +113,8 @@ func hashValues(text string, columns ...any) string {
 			hashColumn(h, c)
 		case []int32:
 			hashColumn(h, c)
+		default:
+			panic(fmt.Sprintf("hashValues: a column of %T", c)) // left out, it could be altered
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
