@@ -75,8 +75,9 @@
 //
 // # Layers and threads
 //
-// verify imports geom, batch, ref and the types of contact. Only Compare calls solvers of
-// ref, and AuditContacts where it tries bounds; Audit calls
+// verify imports geom, batch, ref and the types of contact. Solvers of ref are called by
+// Compare, by AuditContacts where it tries bounds, and by ContactPoints, which also finds
+// features by package contact; Audit calls
 // ref.SmoothPair, to check that the solver in the method column applies to a pair. Audits
 // read the job and run on their own goroutines; a report belongs to one goroutine. The
 // report is the same for any number of workers and any split into chunks. A row allocates

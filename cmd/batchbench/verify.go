@@ -67,15 +67,18 @@ type checkedReport interface {
 	verdict() error // an error with the exit code if the answers are not good
 }
 
-// write prints the report of an audit, as text or as JSON, and returns its verdict.
-func (f *auditFlags) write(e *env, report checkedReport) error {
-	if f.json != "-" {
+// write prints the report of an audit and returns its verdict.
+func (f *auditFlags) write(e *env, report checkedReport) error { return writeAudit(e, f.json, report) }
+
+// writeAudit prints the report of an audit, as text or as JSON to a file or -, and returns its verdict.
+func writeAudit(e *env, file string, report checkedReport) error {
+	if file != "-" {
 		if err := report.print(e.stdout); err != nil {
 			return err
 		}
 	}
-	if f.json != "" {
-		if err := writeJSON(e.stdout, f.json, report); err != nil {
+	if file != "" {
+		if err := writeJSON(e.stdout, file, report); err != nil {
 			return err
 		}
 	}

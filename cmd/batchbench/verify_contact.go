@@ -125,17 +125,7 @@ func runVerifyContact(ctx context.Context, e *env, f *verifyContactFlags) error 
 	if err != nil {
 		return err
 	}
-	if f.json != "-" {
-		if err := report.print(e.stdout); err != nil {
-			return err
-		}
-	}
-	if f.json != "" {
-		if err := writeJSON(e.stdout, f.json, report); err != nil {
-			return err
-		}
-	}
-	return report.verdict()
+	return writeAudit(e, f.json, report)
 }
 
 // verifyContacts audits the files of the flags, which have been checked.
