@@ -48,18 +48,8 @@ func TestStepFolder(t *testing.T) {
 
 	// An interrupted run, of which a part, or the state behind it, is altered.
 	flags := &stepFlags{out: out, every: 1, steps: 6, saveEvery: 2}
-	flags.options.TimeStep = 0.005
-	flags.options.Gravity.Z = -9.81
-	scene, state, err := scenes.Simulation("ground", 2, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	solver, err := cpu.New(cpu.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer solver.Close()
-	interrupted, err := flags.begin(scene, state, solver)
+	begin := groundRuns(t)
+	interrupted, err := begin(flags)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +64,7 @@ func TestStepFolder(t *testing.T) {
 	interrupted.locked.Close()
 	flags.resume = true
 	again := func() error {
-		r, err := flags.begin(scene, state, solver)
+		r, err := begin(flags)
 		if r != nil {
 			r.locked.Close()
 		}
@@ -136,5 +126,24 @@ func TestPartsOfLargeRows(t *testing.T) {
 		if !bytes.Equal(data, want[i]) {
 			t.Errorf("file %d differs", i)
 		}
+	}
+}
+
+// groundRuns returns a function that begins runs of two worlds of boxes on the ground.
+func groundRuns(t *testing.T) (begin func(*stepFlags) (*stepRun, error)) {
+	t.Helper()
+	scene, state, err := scenes.Simulation("ground", 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	solver, err := cpu.New(cpu.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { solver.Close() })
+	return func(f *stepFlags) (*stepRun, error) {
+		f.options.TimeStep = 0.005
+		f.options.Gravity.Z = -9.81
+		return f.begin(scene, state, solver)
 	}
 }

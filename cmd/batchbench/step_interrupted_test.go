@@ -8,9 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"clearance/contact/scenes"
-	"clearance/cpu"
 )
 
 // TestStillResumes: a run of worlds that do not advance ends at the same step with and without an interrupt.
@@ -36,25 +33,15 @@ func TestStillResumes(t *testing.T) {
 // TestSaveAgain: after a save that failed, with its first part or all of them on the disk, the next one saves the same
 // rows and states, and the run that goes on has the results of one without a failure.
 func TestSaveAgain(t *testing.T) {
-	scene, state, err := scenes.Simulation("ground", 2, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	solver, err := cpu.New(cpu.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer solver.Close()
+	beginRun := groundRuns(t)
 	results := map[string][3][]byte{}
 	for _, blocked := range []string{"", "problems-000000.npz", "contacts-000000.npz", runFile} {
 		dir := t.TempDir()
 		in := func(name string) string { return filepath.Join(dir, name) }
 		flags := &stepFlags{out: in("o.npz"), problems: in("p.npz"), contacts: in("c.npz"), every: 1, steps: 4,
 			saveEvery: 9}
-		flags.options.TimeStep = 0.005
-		flags.options.Gravity.Z = -9.81
 		begin := func() *stepRun {
-			r, err := flags.begin(scene, state, solver)
+			r, err := beginRun(flags)
 			if err != nil {
 				t.Fatalf("%s: %v", blocked, err)
 			}
@@ -93,9 +80,11 @@ func TestSaveAgain(t *testing.T) {
 		}
 		var files [3][]byte
 		for i, name := range []string{"o.npz", "p.npz", "c.npz"} {
-			if files[i], err = os.ReadFile(in(name)); err != nil {
+			file, err := os.ReadFile(in(name))
+			if err != nil {
 				t.Fatal(err)
 			}
+			files[i] = file
 			if want := results[""][i]; blocked != "" && !bytes.Equal(files[i], want) {
 				t.Errorf("%s: %s has other bytes after a save that failed", blocked, name)
 			}
