@@ -196,3 +196,269 @@ func (q *squareCap) widen(b *CapBound, t float64) {
 	b.K[4] -= off
 	b.K[8] -= off
 }
+
+// normCap bounds the norm g(u, v) = (|u|^p + |v|^p)^(1/p) of two linear functions of the direction, over a cap.
+// Along a segment its second derivative is, for u, v ≥ 0,
+//
+//	(p-1)·(uv)^(p-2)·g^(1-2p)·ω²,  ω = v·δu - u·δv,
+//
+// and ω is constant along the segment. Its points divided by the linear growth of g are
+//
+//	(u + σ·gv/g, v - σ·gu/g),  |σ| ≤ m = t·|ω|/(1-r),
+//
+// with the gradient (gu, gv).
+type normCap struct {
+	u, v, p float64 // at n, in units of g there
+	gu, gv  float64
+	g       float64
+	omega   r3.Vec  // ω/g as a vector; orthogonal to n by construction
+	area    float64 // its length divided by g: |ω|/g²
+	slope   float64 // of |r|
+}
+
+func (c *normCap) reset(u, v, g, p float64, gradU, gradV, n r3.Vec) {
+	c.u, c.v, c.g, c.p = u/g, v/g, g, p
+	c.omega = r3.Sub(r3.Scale(c.v, gradU), r3.Scale(c.u, gradV))
+	c.area = math.Sqrt(r3.Norm2(c.omega)) / g * (1 + 16*unitRoundoff)
+	c.slope = tangentialLength(r3.Add(r3.Scale(c.gu, gradU), r3.Scale(c.gv, gradV)), n) / g * (1 + 4*unitRoundoff)
+}
+
+// lowest returns lower bounds, over |y| ≤ t, of the second derivative, in units of (ω/g²)²·g, and of
+// ∂g/∂u. Powers multiply relative errors of a few units of roundoff by p; the factors below exceed that.
+func (c *normCap) lowest(t float64) (second, leastGU float64) {
+	r := t * c.slope
+	if !(r <= steepest) {
+		return 0, 0
+	}
+	const off = 16 * unitRoundoff
+	m := t * c.area / (1 - r) * (1 + off)
+	du, dv := m*c.gv, m*c.gu
+	lowU, lowV := c.u*(1-off)-du*(1+off), c.v*(1-off)-dv*(1+off)
+	most := max(pairNorm(c.u+du, math.Abs(c.v-dv), c.p), pairNorm(math.Abs(c.u-du), c.v+dv, c.p)) * (1 + off)
+	var product float64 // of the two powers p-2
+	switch {
+	case c.p == 2:
+		product = 1
+	case c.p < 2:
+		product = math.Pow(c.u+du, c.p-2) * math.Pow(c.v+dv, c.p-2)
+	case lowU > 0 && lowV > 0: // u'·v' is concave in σ, so an end has the least
+		product = math.Pow(min(lowU*(c.v+dv), (c.u+du)*lowV), c.p-2)
+	}
+	lose := 1 - 64*c.p*unitRoundoff
+	return (c.p - 1) * product * math.Pow(most, 1-2*c.p) * lose, math.Pow(max(0, lowU)/most, c.p-1) * lose
+}
+
+// nestedCap bounds the support function of a superquadric, two nested norms: h = g(L, w) with L = g(u, v).
+// L is at least the magnitude of its linear part, and g is increasing and convex in L: so h is at least g
+// of the linear part plus the curvature of L times the smallest ∂g/∂L.
+type nestedCap struct {
+	outer, inner normCap
+	pole         float64 // for directions along the local z: the smallest radius of the cross-section
+	slack        float64
+}
+
+func (d *nestedCap) reset(c *HessianBounds, s Superquadric) {
+	p, q, n := 2/(2-s.Alpha2), 2/(2-s.Alpha1), c.n
+	d.slack = 16 * unitRoundoff * (p + q) * math.Sqrt(r3.Norm2(s.SemiAxes))
+	d.pole = 0
+	u, v, w := s.SemiAxes.X*math.Abs(n.X), s.SemiAxes.Y*math.Abs(n.Y), s.SemiAxes.Z*math.Abs(n.Z)
+	if !(u > 0 || v > 0) {
+		// L is zero and has no gradient. L(n + y) = L(y), which lies between the smallest and the
+		// largest radius of the cross-section times |y|.
+		d.pole = nearest(s.SemiAxes.X, s.SemiAxes.Y, s.Alpha2) * (1 - 16*unitRoundoff)
+		most := farthest(s.SemiAxes.X, s.SemiAxes.Y, s.Alpha2) * (1 + 16*unitRoundoff)
+		d.outer = normCap{v: 1, p: q, gv: 1, g: w, area: most / w}
+		return
+	}
+	x := r3.Vec{X: math.Copysign(s.SemiAxes.X, n.X)} // gradients of u, v and w
+	y := r3.Vec{Y: math.Copysign(s.SemiAxes.Y, n.Y)}
+	z := r3.Vec{Z: math.Copysign(s.SemiAxes.Z, n.Z)}
+	var l, h float64
+	l, d.inner.gu, d.inner.gv = split(u, v, s.Alpha2)
+	h, d.outer.gu, d.outer.gv = split(l, w, s.Alpha1)
+	d.inner.reset(u, v, l, p, x, y, n)
+	d.outer.reset(l, w, h, q, r3.Add(r3.Scale(d.inner.gu, x), r3.Scale(d.inner.gv, y)), z, n)
+	c.outer.slope, c.inner.slope = d.outer.slope, d.inner.slope
+}
+
+func (d *nestedCap) widen(c *HessianBounds, b *CapBound, t float64) {
+	b.Slack = d.slack
+	k, leastGU := d.outer.lowest(t)
+	if d.pole > 0 {
+		c.outer.put(c, &Mat3{0: 1, 4: 1}, k/d.outer.g*d.pole*d.pole, 0, d.outer.g)
+		c.outer.integrate(b, c, 1)
+		return
+	}
+	c.outer.putSquare(c, k/d.outer.g, d.outer.omega, d.outer.g)
+	c.outer.integrate(b, c, 1)
+	k, _ = d.inner.lowest(t)
+	c.inner.putSquare(c, k/d.inner.g, d.inner.omega, d.inner.g)
+	c.inner.integrate(b, c, leastGU)
+}
+
+// powersCap bounds the sum of powers f = (Σ max(0, <q, d>)^β)^(1/β) over a cap. Along a segment, with τ the
+// products <q, d> and aⱼ, bⱼ those of its start and of the displacement,
+//
+//	f″ = (β-1)·S^(1/β-2)·½·ΣΣ (τⱼτₖ)^(β-2)·(aⱼbₖ-aₖbⱼ)²,  S = Σ τ^β,
+//
+// by Lagrange's identity, and the last factor is constant along the segment. With x the gradient,
+// z = <q, n>/f and V = (q - z·x)/f, which is orthogonal to n, it is f⁴·(zⱼVₖy - zₖVⱼy)², and the
+// points divided by the linear growth of f have τ/f = z + σ·Vy, |σy| ≤ c = t/(1-r). So the sum is
+// at least f^(2β)·yᵀ(W₀W₂ - W₁W₁ᵀ)y, and S at most f^β·R, where, for |V| = v,
+//
+//	R = 1 + ½β(β-1)·c²·Σ v²·max(0, z+cv)^(β-2),  W = Σ ω·(z², z·V, V·Vᵀ),  ω = max(0, z-cv)^(β-2):
+//
+// R is S along a line from where it is 1 and has no slope.
+type powersCap struct {
+	beta, f float64
+	x       r3.Vec
+	slope   float64 // of |r|
+	stretch float64 // factor from a displacement of the direction to one in the space of V
+	faint   float64 // its power β-2 is 2⁻³⁰: smaller terms are left out of W and counted as that in R
+	slack   float64
+
+	c, growth  float64 // of the last cap; growth is the sum in R
+	w0, wv, wz float64 // Σωz², Σωv, Σωz
+	w1         r3.Vec
+	w2         Mat3
+	rough      float64 // the largest rounding error of a z or a V
+	tilt, sum  float64 // rounding of the gradient, in units of f: of its weights, and of the summation
+	terms      int
+}
+
+func (p *powersCap) reset(c *HessianBounds, f, beta float64, x r3.Vec, stretch float64) {
+	*p = powersCap{
+		beta: beta, f: f, x: x, stretch: stretch * (1 + 16*unitRoundoff), faint: math.Exp2(-30 / (beta - 2)),
+	}
+	p.slope = tangentialLength(x, c.n) / f * (1 + 16*unitRoundoff)
+	c.outer.slope = p.slope
+}
+
+// start begins the sums for a cap and reports whether the cap is narrow enough for a bound.
+func (p *powersCap) start(t float64) bool {
+	r := t * p.slope
+	*p = powersCap{
+		beta: p.beta, f: p.f, x: p.x, slope: p.slope, stretch: p.stretch, faint: p.faint, slack: p.slack,
+		c: t / (1 - r) * (1 + 16*unitRoundoff),
+	}
+	return r <= steepest
+}
+
+// add adds the term of a point q: z and V (tangential) as above, v the length of V times stretch,
+// length that of q divided by f.
+func (p *powersCap) add(z float64, tangential r3.Vec, v, length float64) {
+	e := 8 * unitRoundoff * (length + 1)
+	v += e
+	p.terms++
+	p.rough = max(p.rough, e)
+	high := z + p.c*v + e
+	if !(high > 0) {
+		return
+	}
+	g := 0x1p-30
+	if high > p.faint {
+		g = math.Exp((p.beta - 2) * math.Log(high))
+	}
+	p.growth += v * v * g
+	p.tilt += ((p.beta-1)*e + 16*unitRoundoff*high) * v * g
+	p.sum += high * g * length
+	low := z - p.c*v - e
+	if !(low > p.faint) {
+		return
+	}
+	w := math.Exp((p.beta - 2) * math.Log(low))
+	p.w0 += w * z * z
+	p.wv += w * v
+	p.wz += w * z
+	p.w1 = r3.Add(p.w1, r3.Scale(w*z, tangential))
+	addSquare(&p.w2, w, tangential)
+}
+
+// upper returns R, an upper bound of the sum S in units of f^β.
+func (p *powersCap) upper() float64 {
+	return (1 + 0.5*p.beta*(p.beta-1)*p.c*p.c*p.growth) * (1 + 32*p.beta*unitRoundoff)
+}
+
+// putRing stores the bound that the sums give for the last ring. The rounding of the two products is that
+// of z and V and of one addition per term.
+func (p *powersCap) putRing(c *HessianBounds) {
+	if p.slack == 0 {
+		p.slack = p.f * (p.tilt + float64(p.terms+16)*unitRoundoff*p.sum)
+	}
+	var h Mat3
+	addSquare(&h, -1, p.w1)
+	for i := range h {
+		h[i] += p.w0 * p.w2[i]
+	}
+	trace := p.w2[0] + p.w2[4] + p.w2[8]
+	off := 8*p.rough*(p.w0*p.wv+p.wz*trace) + float64(8*p.terms+64)*unitRoundoff*p.w0*trace
+	k := (p.beta - 1) * p.f * math.Pow(p.upper(), 1/p.beta-2) * (1 - 64*p.beta*unitRoundoff)
+	c.outer.put(c, &h, k, off, p.f)
+}
+
+func (c *HessianBounds) resetHull(s *SmoothHull) {
+	f, x := s.about(c.n)
+	c.powers.reset(c, f, s.sharpness, x, 1)
+}
+
+func (c *HessianBounds) widenHull(b *CapBound, s *SmoothHull, t float64) {
+	p := &c.powers
+	if c.outer.k[c.rings-1] = (Mat3{}); p.start(t) {
+		scale := 1 / p.f
+		for _, q := range s.rel {
+			z := r3.Dot(q, c.n) * scale
+			v := r3.Scale(scale, r3.Sub(q, r3.Scale(z, p.x)))
+			p.add(z, v, math.Sqrt(r3.Norm2(v)), math.Sqrt(r3.Norm2(q))*scale)
+		}
+		p.putRing(c)
+	}
+	b.Slack = p.slack
+	c.outer.integrate(b, c, 1)
+}
+
+func (c *HessianBounds) resetRevolution(s *SmoothRevolution) {
+	e := s.disc.CoreSupport(c.n)
+	rho := r3.Dot(e, c.n)
+	f, g := s.planar(rho, c.n.Z)
+	length := math.Hypot(rho, c.n.Z)
+	tangential := r3.Add(r3.Scale(-c.n.Z/length, e), r3.Vec{Z: rho / length})
+	c.powers.reset(c, f, s.sharpness, r3.Vec{X: g.X * e.X, Y: g.X * e.Y, Z: g.X*e.Z + g.Y},
+		math.Sqrt(r3.Norm2(tangential)))
+	c.square.reset(s.disc, c.n)
+	c.profile = profileCap{rho: rho, gr: g.X, gz: g.Y, ar: -c.n.Z / length, az: rho / length, tangential: tangential}
+}
+
+// profileCap describes the profile of a solid of revolution, F(ρ, z), at n: the gradient of F, the unit
+// vector a orthogonal to (ρ, z), and the component <tangential, y> of the displacement y along a.
+type profileCap struct {
+	rho, gr, gz, ar, az float64
+	tangential          r3.Vec
+}
+
+// widenRevolution bounds F by taking the linear part of ρ, and adds the curvature of ρ times the smallest
+// ∂F/∂ρ: F is convex and nondecreasing in ρ. All V are multiples of a.
+func (c *HessianBounds) widenRevolution(b *CapBound, s *SmoothRevolution, t float64) {
+	p, m := &c.powers, &c.profile
+	slope := 0.0 // ∂F/∂ρ
+	if c.outer.k[c.rings-1] = (Mat3{}); p.start(t) {
+		for _, q := range s.profile {
+			z := (q.X*m.rho + q.Y*c.n.Z) / p.f
+			a := ((q.X-z*m.gr)*m.ar + (q.Y-z*m.gz)*m.az) / p.f
+			p.add(z, r3.Scale(a, m.tangential), math.Abs(a)*p.stretch, math.Hypot(q.X, q.Y)/p.f)
+			if low := z - p.c*(math.Abs(a)*p.stretch+p.rough) - p.rough; low > p.faint {
+				slope += math.Exp((p.beta-1)*math.Log(low)) * q.X
+			}
+		}
+		p.putRing(c)
+		slope *= math.Pow(p.upper(), 1/p.beta-1) * (1 - 64*p.beta*unitRoundoff)
+	}
+	b.Slack = p.slack
+	c.outer.integrate(b, c, 1)
+	var round CapBound
+	c.square.widen(&round, t)
+	slope *= traceLimit(slope*(round.K[0]+round.K[4]+round.K[8]), p.f)
+	for i := range b.K {
+		b.K[i] += slope * round.K[i]
+	}
+	b.Slack += slope * round.Slack
+}

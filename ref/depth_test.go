@@ -1,14 +1,16 @@
 package ref
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
-	"clearance/internal/testkit"
-
 	"gonum.org/v1/gonum/optimize"
 	"gonum.org/v1/gonum/spatial/r3"
+
+	"clearance/geom"
+	"clearance/internal/testkit"
 )
 
 // leastSupport searches for the depth of an penetrating pair as the least value of the
@@ -143,6 +145,75 @@ func TestDepthOfKnownShapes(t *testing.T) {
 		want := ellipsoid(r3.Scale(1+k, axes)).Residual(f.fromB(r3.Vec{}))
 		if err := closeTo(&q, want, f.slack, &ws); err != nil {
 			t.Fatalf("row %d: %v", i, err)
+		}
+	}
+}
+
+// TestEllipsoidalSuperquadrics: superquadrics of exponents (1, 1), equal or nearly equal axes,
+// concentric with round bodies, are answered as the ellipsoids that they are.
+func TestEllipsoidalSuperquadrics(t *testing.T) {
+	for _, axes := range []r3.Vec{{X: 1, Y: 1, Z: 1}, {X: 1, Y: 1, Z: 1 + 1e-9}, {X: 1, Y: 1 + 1e-12, Z: 1 + 1e-6}} {
+		for _, margin := range []float64{0, 0.25} {
+			a := geom.WithMargin(geom.Superquadric{SemiAxes: axes, Alpha1: 1, Alpha2: 1}, margin)
+			same := geom.WithMargin(geom.Ellipsoid{SemiAxes: axes}, margin)
+			for _, b := range []geom.Shape{geom.Sphere{R: 0.5}, a,
+				geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.5, Y: 0.5, Z: 0.5}},
+				geom.Capsule{R: 0.3, HalfLength: 0.2}, geom.Cylinder{R: 0.3, HalfLength: 0.2}} {
+				t.Run(fmt.Sprintf("%v %v %T", axes, margin, b), func(t *testing.T) {
+					var ws Workspace
+					p := NewPair(a, b, geom.IdentityPose(), geom.IdentityPose())
+					q := NewPair(same, b, geom.IdentityPose(), geom.IdentityPose())
+					o := Options{Method: MethodAuto, Tolerance: 1e-9 * p.Size(), MaxIterations: 20_000}
+					r, want := Solve(&p, o, &ws), Solve(&q, o, &ws)
+					if r.Status != Penetrating || r != want {
+						t.Errorf("%v, %v to %v after %d iterations, the ellipsoid %v, %v to %v",
+							r.Status, r.Lower, r.Upper, r.Iterations, want.Status, want.Lower, want.Upper)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestExtend: the basis that the seed of a polytope extends is orthonormal, and its first vectors span those that it
+// was given, axes of the frame and nearly dependent ones among them.
+func TestExtend(t *testing.T) {
+	rng := rand.New(rand.NewPCG(92, 1))
+	given := []r3.Vec{{X: 1}, {X: -3}, {Y: 2}, {Z: -1}, {X: 1, Y: 1e-9}, {X: 0.59, Y: 1}, {X: 0.61, Z: 1}, {X: 1e-5}}
+	for range 200 {
+		given = append(given, testkit.Normal(rng))
+	}
+	var e expansion
+	for _, first := range given {
+		for _, second := range given {
+			if norm(cross(first, second)) < 1e-10*norm(first)*norm(second) {
+				continue
+			}
+			var basis [3]r3.Vec
+			list := [3]r3.Vec{first, second, r3.Add(cross(first, second), r3.Scale(0.3, first))}
+			for n := 1; n <= 3; n++ {
+				e.extend(&basis, n, list[n-1])
+				for i := range 3 {
+					for j := range 3 {
+						want := 0.0
+						if i == j {
+							want = 1
+						}
+						if got := r3.Dot(basis[i], basis[j]); !(math.Abs(got-want) < 1e-14) {
+							t.Fatalf("%v, step %d: vectors %d and %d have the product %g", list, n, i, j, got)
+						}
+					}
+				}
+				for i := range n {
+					rest := list[i]
+					for k := range n {
+						rest = r3.Sub(rest, r3.Scale(r3.Dot(rest, basis[k]), basis[k]))
+					}
+					if !(norm(rest) < 1e-14*norm(list[i])) {
+						t.Fatalf("%v, step %d: vector %d is %g beside the span", list, n, i, norm(rest))
+					}
+				}
+			}
 		}
 	}
 }

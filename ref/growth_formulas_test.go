@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 
+	"gonum.org/v1/gonum/spatial/r3"
+
 	"clearance/geom"
 	"clearance/internal/testkit"
-
-	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // Spheres about centers of their own: the factor solves |p − αq| = αR. The formula and the simplex method
@@ -115,6 +116,89 @@ func TestGrowthInvalid(t *testing.T) {
 		r := Growth(&p, GrowthCenters{A: pair[0].Center(), B: pair[1].Center()}, GrowthOptions{}, nil)
 		if r.Status != Invalid || !math.IsNaN(r.Distance) {
 			t.Errorf("%v and %v: %+v", pair[0].Kind(), pair[1].Kind(), r)
+		}
+	}
+}
+
+// TestGrowthThin: plates and needles, of which the bound by the inradius proves no gap of 1e-12, have one by the
+// triangle that the ray meets, and it contains the factor of exact arithmetic. For a quarter of them the rounding is
+// more than that beside the thickness along the ray.
+func TestGrowthThin(t *testing.T) {
+	g := rand.New(rand.NewPCG(343, 1))
+	var ws Workspace
+	n, narrow, wide := 400, 0, 0
+	for range n {
+		thin := func() geom.Box {
+			h := r3.Vec{X: 1e-3 * (1 + g.Float64()), Y: 1e-3 * (1 + g.Float64()), Z: 0.5 + g.Float64()}
+			if g.IntN(2) == 0 {
+				h.Y = 0.5 + g.Float64()
+			}
+			return geom.Box{HalfExtents: h}
+		}
+		a, b := thin(), thin()
+		c := centersOf(a, b)
+		pa := geom.Pose{Position: testkit.Unit(g), Rotation: testkit.Rotation(g)}
+		pb := geom.Pose{Position: r3.Scale(1+g.Float64(), testkit.Unit(g)), Rotation: testkit.Rotation(g)}
+		p := NewPair(a, b, pa, pb)
+		for _, m := range []GrowthMethod{GrowthAuto, GrowthSimplex} {
+			r := Growth(&p, c, GrowthOptions{Method: m}, &ws)
+			exact := exactBoxes(a, b, &c, pa.Position, pb.Position, pa.Rotation, pb.Rotation)
+			if bigOp((*big.Float).Sub, exact, newBig(r.Lower)).Sign() < 0 ||
+				bigOp((*big.Float).Sub, newBig(r.Upper), exact).Sign() < 0 {
+				t.Fatalf("%v: the factor %v lies outside [%.17g, %.17g]", m, exact, r.Lower, r.Upper)
+			}
+			scale := max(1, r.Distance)
+			if r.Upper-r.Lower <= 1e-12*scale {
+				narrow++
+			}
+			if p.GrowthRoundoff(c, r.Distance) > 2e-12*scale {
+				wide++
+			}
+		}
+	}
+	t.Logf("of %d bounds %d are within 1e-12; by the inradius %d are not", 2*n, narrow, wide)
+	if narrow < 2*n*7/10 || wide < 2*n*9/10 {
+		t.Errorf("of %d bounds %d are within 1e-12; by the inradius %d are not", 2*n, narrow, wide)
+	}
+}
+
+// TestGrowthMirror: pairs with a mirror plane, in which the ray lies and the support points of many directions, are
+// decided in every frame of the world: rounding does not choose a triangle without an area.
+func TestGrowthMirror(t *testing.T) {
+	cone, plate := geom.Cone{R: 0.6, HalfLength: 0.7}, geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 0.01}}
+	tetrahedron, err := geom.NewConvex([]r3.Vec{{X: 1, Y: 1, Z: 1}, {X: 1, Y: -1, Z: -1}, {X: -1, Y: 1, Z: -1},
+		{X: -1, Y: -1, Z: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	frustum := geom.Frustum{RBottom: 0.8, RTop: 0.4, HalfLength: 0.5}
+	rng := rand.New(rand.NewPCG(46, 1))
+	var ws Workspace
+	for _, c := range []struct {
+		a, b geom.Shape
+		at   geom.Pose
+	}{
+		{cone, plate, geom.Translate(3, 3, 0)},
+		{cone, plate, geom.Translate(0.25, 0.25, 0)},
+		{plate, cone, geom.Translate(3, 3, 0)},
+		{tetrahedron, cone, geom.Translate(2, 2, 2).Compose(geom.Rotate(r3.Vec{Z: 1}, math.Pi/4))},
+		{frustum, plate, geom.Translate(1.5, 1.5, 0)},
+		{frustum, tetrahedron, geom.Translate(1, 1, 0)},
+	} {
+		centers := centersOf(c.a, c.b)
+		var first float64
+		for k := range 200 {
+			frame := testkit.Pose(rng, 1)
+			p := NewPair(c.a, c.b, frame, frame.Compose(c.at))
+			r := Growth(&p, centers, GrowthOptions{}, &ws)
+			if k == 0 {
+				first = r.Distance
+			}
+			if r.Status > Penetrating || !(math.Abs(r.Distance-first) <= 1e-9*first) {
+				t.Errorf("%v and %v at %v: %v, factor %g in [%g, %g], in another frame %g", c.a.Kind(), c.b.Kind(),
+					c.at.Position, r.Status, r.Distance, r.Lower, r.Upper, first)
+				break
+			}
 		}
 	}
 }

@@ -3,9 +3,9 @@ package ref
 import (
 	"math"
 
-	"clearance/geom"
-
 	"gonum.org/v1/gonum/spatial/r3"
+
+	"clearance/geom"
 )
 
 // RTR finds the signed distance of a pair of smooth shapes as minus the minimum of the
@@ -195,3 +195,307 @@ func (t *trustRegion) result() Result {
 	r.classify(p, &t.o, t.tol)
 	return r
 }
+
+// solveRTR is [Solve] by RTR. A minimum that RTR does not prove to be global goes to innerEllipsoid, then
+// to certifyDepth, which proves it or finds a lower one, and then to EPA, whose polytope either proves
+// it or finds a deeper direction. Where RTR does not converge, on shapes that are not C² at the
+// solution, GJK answers.
+func solveRTR(p *Pair, o Options, ws *Workspace) Result {
+	r := RTR(p, o, ws)
+	if r.Status != Undecided {
+		return r
+	}
+	t := *ws.trustRegion()
+	spent := r.Iterations
+	q := p.eroded()
+	if ws == nil || !(t.h > 0) || !(t.norm <= t.stop) || o.Boolean {
+		o.Method = MethodGJK
+		again := solve(p, o, ws)
+		again.Iterations += spent
+		if again.Ended == EndedByMethod {
+			again.Ended = EndedByGJK
+		}
+		return again
+	}
+	if t.proveEllipsoids(p, &r) || t.certifyDepth(p, &r, ws) {
+		return r
+	}
+	spent = t.iter
+	again := epaFrom(&q, o, &t, ws)
+	if again.Status == Undecided && o.deduct(again.Iterations) {
+		again = retryFromNormal(&q, o, again, ws)
+	}
+	again.Iterations += spent
+	if again.Ended == EndedByMethod {
+		again.Ended = EndedByEPA
+	}
+	return again
+}
+
+// proveEllipsoids closes the bounds of r, a penetration found by RTR, by innerEllipsoid, and
+// reports whether they now meet the tolerance of a depth. p is not eroded.
+func (t *trustRegion) proveEllipsoids(p *Pair, r *Result) bool {
+	tol := p.tolerance(&t.o, curvedDepthTolerance)
+	h := t.h + t.p.erodeA + t.p.erodeB
+	depth, ok := p.innerEllipsoid(t.x, h, p.stopGap(tol))
+	if !ok {
+		return false
+	}
+	// The support points lie off the normal by the length of the gradient.
+	upper := max(-depth, -h+t.norm) - p.Radius + t.rounding
+	proved := *r
+	proved.Upper = min(r.Upper, upper)
+	if proved.classify(p, &t.o, tol); proved.Status == Undecided {
+		return false
+	}
+	*r = proved
+	return true
+}
+
+// epaFrom is [EPA] started from the direction of the smallest overlap known so far. The polytope begins
+// with support points near that direction and only has to show that no face is closer than its
+// support plane, less the tolerance. A closer face leads to a deeper direction.
+func epaFrom(p *Pair, o Options, t *trustRegion, ws *Workspace) Result {
+	e := ws.expansion()
+	e.reset(p, &o)
+	if e.revolved() {
+		return e.result()
+	}
+	e.known = bounds{lower: -t.h, axis: t.x, near: t.v}
+	if e.start(t.x, seedTilt, nil) {
+		e.run()
+	}
+	return e.result()
+}
+
+// chosen returns the method that MethodAuto selects for a pair: RTR where both shapes are smooth and it
+// was measured to be faster, certificate included (section 7 of docs/results/papers.md), GJK and EPA
+// otherwise. One support value along the initial direction, not counted as an iteration, distinguishes
+// pairs that are separated along it from those that may overlap.
+//
+//   - Ellipsoids and spheres that may overlap deeper than their inscribed rolling balls: RTR and the
+//     closed-form proof, in about a fifth of the time of GJK and EPA. Other ellipsoids: GJK, whose
+//     steps are cheap there.
+//   - Other smooth, soft shapes that are separated: RTR, which needs a third of the steps.
+//   - Two soft smooth revolutions that may overlap: RTR and the depth certificate. Other smooth pairs
+//     that may overlap: GJK and EPA. RTR and its certificate take a third fewer steps, but more
+//     expensive ones, with Hessians (BenchmarkSmoothOverlap).
+//
+// Boolean queries use GJK: they are answered long before either method has converged.
+func chosen(p *Pair, o *Options) Method {
+	if !SmoothPair(p.A, p.B) || o.Boolean {
+		return MethodGJK
+	}
+	q := p.eroded()
+	var v Vertex
+	x := startDirection(&q, o)
+	q.support(x, &v)
+	apart := r3.Dot(x, v.W) < 0
+	if _, round := semiAxes(p.A); round {
+		if _, round = semiAxes(p.B); round {
+			if apart {
+				return MethodGJK
+			}
+			return MethodRTR
+		}
+	}
+	revolutions := p.A.Kind().Family() == geom.FamilySmoothRevolution &&
+		p.B.Kind().Family() == geom.FamilySmoothRevolution
+	if soft(p.A) && soft(p.B) && (apart || revolutions) {
+		return MethodRTR
+	}
+	return MethodGJK
+}
+
+// softest is the largest sharpness for which RTR is preferred: at 20 it is no faster than GJK on smooth
+// hulls at the tolerance of single precision, at 50 it takes 1.5 times as long.
+const softest = 10
+
+// soft reports whether RTR converges fast enough on a shape that is apart from another: not
+// where the curvature varies a lot, as near the flat sides of a superquadric with an
+// exponent below 1, where there is no Hessian either.
+func soft(s geom.Shape) bool {
+	switch s := s.(type) {
+	case interface{ Sharpness() float64 }:
+		return s.Sharpness() <= softest
+	case geom.Superquadric:
+		return s.Alpha1 >= 1 && s.Alpha2 >= 1
+	case geom.Rounded:
+		return soft(s.Shape)
+	}
+	return true
+}
+
+// sameBasin is the cosine of the angle (18°) to a known minimum within which no further run is started.
+const sameBasin = 0.95
+
+// restart searches for a lower minimum of h from further starting directions and keeps the lowest. The
+// candidates are the axes of both shapes, in both senses: they are normal to the flat sides of many
+// shapes. h is evaluated along each, and the runs start from the lowest.
+func (t *trustRegion) restart(runs int) {
+	type candidate struct {
+		d r3.Vec
+		h float64
+	}
+	var list [12]candidate
+	n := 0
+	var v Vertex
+	for _, d := range [6]r3.Vec{{X: 1}, {X: -1}, {Y: 1}, {Y: -1}, {Z: 1}, {Z: -1}} {
+		list[n] = candidate{d, t.evaluate(d, &v)}
+		d = t.p.rot.MulVec(d)
+		list[n+1] = candidate{d, t.evaluate(d, &v)}
+		n += 2
+	}
+	best := t.point
+	for runs > 0 && n > 0 {
+		low := 0
+		for i := range n {
+			if list[i].h < list[low].h {
+				low = i
+			}
+		}
+		d := list[low].d
+		n--
+		list[low] = list[n]
+		if r3.Dot(d, best.x) > sameBasin || r3.Dot(d, t.x) > sameBasin {
+			continue
+		}
+		if t.minimize(d); t.h < best.h {
+			best = t.point
+		}
+		runs--
+	}
+	t.point = best
+}
+
+// model is the quadratic model of h around a direction, in a basis of the tangent plane
+// [RTR, eq. 10-12].
+type model struct {
+	basis      [2]r3.Vec // orthonormal, orthogonal to the direction
+	g          [2]float64
+	xx, xy, yy float64 // Hessian
+}
+
+// model forms the gradient and the Hessian P·∂²h·P - h·I of the support function. Where a shape is not
+// C² in this direction, ∂²h counts as 0: the trust region keeps the steps safe.
+func (t *trustRegion) model() (m model) {
+	m.basis[0], m.basis[1] = tangents(t.x)
+	m.g = [2]float64{r3.Dot(m.basis[0], t.v.W), r3.Dot(m.basis[1], t.v.W)}
+	p := &t.p
+	m.add(p.A, m.basis[0], m.basis[1], t.x)
+	back := func(d r3.Vec) r3.Vec { return p.rot.MulVecT(r3.Scale(-1, d)) }
+	m.add(p.B, back(m.basis[0]), back(m.basis[1]), back(t.x))
+	// The Hessians are those of the whole shapes, whose balls add their radii; so does h.
+	h := t.h + p.Radius
+	m.xx -= h
+	m.yy -= h
+	return m
+}
+
+// add adds the Hessian of a shape, in its own frame.
+func (m *model) add(s geom.Shape, e, f, d r3.Vec) {
+	smooth, ok := s.(geom.Smooth)
+	if !ok {
+		return
+	}
+	h, ok := smooth.SupportHessian(d)
+	if !ok {
+		r := s.Radius()
+		m.xx, m.yy = m.xx+r, m.yy+r
+		return
+	}
+	m.addForm(&h, e, f)
+}
+
+// addForm adds the quadratic form h, in the frame of e and f.
+func (m *model) addForm(h *geom.Mat3, e, f r3.Vec) {
+	he, hf := h.MulVec(e), h.MulVec(f)
+	m.xx += r3.Dot(e, he)
+	m.xy += r3.Dot(e, hf)
+	m.yy += r3.Dot(f, hf)
+}
+
+// tangents completes a unit vector to an orthonormal basis.
+func tangents(x r3.Vec) (e, f r3.Vec) {
+	a := r3.Vec{X: 1}
+	if math.Abs(x.X) > 0.6 {
+		a = r3.Vec{Y: 1}
+	}
+	e = unit(r3.Cross(x, a))
+	return e, r3.Cross(x, e)
+}
+
+// lowest returns the smallest eigenvalue of the Hessian.
+func (m *model) lowest() float64 {
+	mean, half := (m.xx+m.yy)/2, (m.xx-m.yy)/2
+	return mean - math.Hypot(half, m.xy)
+}
+
+// apply returns Hv.
+func (m *model) apply(v [2]float64) [2]float64 {
+	return [2]float64{m.xx*v[0] + m.xy*v[1], m.xy*v[0] + m.yy*v[1]}
+}
+
+// truncatedCG minimises the model in the disc of the given radius by conjugate gradients
+// that stop at its rim and at negative curvature (Steihaug 1983; [RTR, eq. 9]). Two
+// steps are exact in the plane. At a stationary point that is no minimum the step goes along the
+// lowest curvature. decrease is the decrease of the model.
+func (m *model) truncatedCG(radius float64) (v [2]float64, decrease float64) {
+	r := [2]float64{-m.g[0], -m.g[1]}
+	rr := dot2(r, r)
+	if low := m.lowest(); low < 0 && math.Sqrt(rr) <= -low*radius*1e-6 {
+		return m.escape(low, radius)
+	}
+	p := r
+	for range 2 {
+		hp := m.apply(p)
+		curvature := dot2(p, hp)
+		alpha := rr / curvature
+		next := [2]float64{v[0] + alpha*p[0], v[1] + alpha*p[1]}
+		if !(curvature > 0) || !(dot2(next, next) < radius*radius) {
+			v = toRim(v, p, radius)
+			break
+		}
+		v = next
+		r = [2]float64{r[0] - alpha*hp[0], r[1] - alpha*hp[1]}
+		left := dot2(r, r)
+		if !(left > 0) {
+			break
+		}
+		beta := left / rr
+		p, rr = [2]float64{r[0] + beta*p[0], r[1] + beta*p[1]}, left
+	}
+	return v, m.decrease(v)
+}
+
+// decrease is m(0) - m(v).
+func (m *model) decrease(v [2]float64) float64 { return -dot2(m.g, v) - 0.5*dot2(v, m.apply(v)) }
+
+// escape steps to the rim along the eigenvector of the lowest curvature, downhill.
+func (m *model) escape(low, radius float64) (v [2]float64, decrease float64) {
+	v = [2]float64{m.xy, low - m.xx}
+	if w := [2]float64{low - m.yy, m.xy}; dot2(w, w) > dot2(v, v) {
+		v = w
+	}
+	n := math.Sqrt(dot2(v, v))
+	if !(n > 0) { // a multiple of the identity: any direction will do
+		v, n = [2]float64{1, 0}, 1
+	}
+	if dot2(v, m.g) > 0 {
+		n = -n
+	}
+	v = [2]float64{v[0] / n * radius, v[1] / n * radius}
+	return v, m.decrease(v)
+}
+
+// toRim returns the point of v + τp, τ ≥ 0, on the rim of the disc; v lies inside.
+func toRim(v, p [2]float64, radius float64) [2]float64 {
+	a, b, c := dot2(p, p), dot2(v, p), dot2(v, v)-radius*radius
+	if !(a > 0) {
+		return v
+	}
+	tau := (-b + math.Sqrt(max(b*b-a*c, 0))) / a
+	return [2]float64{v[0] + tau*p[0], v[1] + tau*p[1]}
+}
+
+func dot2(a, b [2]float64) float64 { return a[0]*b[0] + a[1]*b[1] }

@@ -1,5 +1,5 @@
 // Lower bounds of the Hessians of support functions with powers over caps of directions d + y, |y| ≤ t: those of
-// package geom (HessianBounds, hessian_bounds_powers.go and hessian_bounds_superquadric.go) with one ring. The support
+// package geom (HessianBounds, hessian_bounds.go) with one ring. The support
 // function f rises along y by at least ½yᵀKy above its linear part; K is a form on the tangent plane of a and b. Every
 // bound is reduced by CAP_LOSS for its rounding.
 

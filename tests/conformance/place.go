@@ -1,14 +1,17 @@
 package conformance
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 
-	"clearance/batch"
-	"clearance/geom"
-
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
+
+	"clearance/batch"
+	"clearance/dispatch"
+	"clearance/geom"
+	"clearance/ref"
 )
 
 // Relation is what is known of a row without solving it.
@@ -175,6 +178,116 @@ func randomRotation(rng *rand.Rand) quat.Number {
 			Kmag: rng.NormFloat64()}
 		if n := quat.Abs(q); n > 1e-3 && !math.IsInf(n, 0) {
 			return quat.Scale(1/n, q)
+		}
+	}
+}
+
+// facts are what the suite knows of the answers to a query.
+type facts struct {
+	interval func(r *Rows, i int) (lower, upper float64)                  // of the value, by construction of the row
+	truth    func(r *Rows, i int) *ref.Result                             // of the reference solver
+	status   func(r *Rows, i int, found batch.Status) (want batch.Status) // found, where others are right too
+}
+
+// factsOf has one row per query that is answered.
+var factsOf = [batch.QueryCount]*facts{
+	batch.Distance:    &signedDistance,
+	batch.Collide:     &signedDistance,
+	batch.Penetration: &signedDistance,
+	batch.Growth: {
+		interval: (*Rows).growthOf,
+		truth:    func(r *Rows, i int) *ref.Result { return &r.growthTruth()[i] },
+		status:   (*Rows).contact,
+	},
+}
+
+var signedDistance = facts{
+	interval: func(r *Rows, i int) (lower, upper float64) { return r.Expect[i].interval() },
+	truth:    func(r *Rows, i int) *ref.Result { return &r.Truth[i] },
+	status:   (*Rows).contact,
+}
+
+// contact is the status of a row that is clear of contact by more than any tolerance, of others that found.
+func (r *Rows) contact(i int, found batch.Status) (want batch.Status) {
+	clear := 1e-5 * r.Library.PairSize(r.Pairs.ShapeA[i], r.Pairs.ShapeB[i])
+	switch e := &r.Expect[i]; {
+	case e.Relation == Separated && e.Distance > clear:
+		return batch.Separated
+	case e.Relation == Penetrating && r.Truth[i].Upper < -clear:
+		return batch.Penetrating
+	}
+	return found
+}
+
+// Refused reports whether a row makes no sense as a query: two half-spaces, and for growth two shapes that are
+// flat or half-spaces.
+func (r *Rows) Refused(i int, q batch.Query) bool {
+	return r.Expect[i].Relation == Nonsense ||
+		q.Info().CheckShapes(r.Library, i, r.Pairs.ShapeA[i], r.Pairs.ShapeB[i]) != nil
+}
+
+// growthTruth solves every row with package ref once.
+func (r *Rows) growthTruth() []ref.Result {
+	r.once.Do(func() {
+		r.growth = make([]ref.Result, r.Len())
+		var ws ref.Workspace
+		var row batch.Row
+		for i := range r.growth {
+			if r.Refused(i, batch.Growth) {
+				continue
+			}
+			r.Pairs.Row(i, &row)
+			l, a, b := r.Library, row.ShapeA, row.ShapeB
+			p := ref.NewPair(l.Shape(a), l.Shape(b), row.PoseA, row.PoseB)
+			r.growth[i] = ref.Growth(&p, ref.GrowthCenters{A: l.GrowthCenter(a), B: l.GrowthCenter(b),
+				InradiusA: l.GrowthInradius(a), InradiusB: l.GrowthInradius(b)}, ref.GrowthOptions{}, &ws)
+		}
+	})
+	return r.growth
+}
+
+// growthOf bounds the growth distance of a row by what is known of its signed distance σ. With D about the
+// centers between the balls of radius r and ρ about the origin,
+//
+//	σ ≥ 0: 1 + σ/ρ ≤ α ≤ 1 + σ/r,    σ < 0: 1 + σ/r ≤ α ≤ 1 + σ/ρ.
+//
+// The sides with r follow from the convex combination of a point of D with a point of the ball, the others from
+// scaling by 1 + t, which moves no point of D by more than t·ρ. Next to a half-space, D is the other shape alone.
+func (r *Rows) growthOf(i int) (lower, upper float64) {
+	var inner, outer float64
+	for _, s := range [2]int32{r.Pairs.ShapeA[i], r.Pairs.ShapeB[i]} {
+		shape := r.Library.Shape(s)
+		if shape.Kind() == geom.KindHalfspace {
+			continue
+		}
+		inner += r.Library.GrowthInradius(s)
+		outer += r3.Norm(r3.Sub(shape.Center(), r.Library.GrowthCenter(s))) + shape.BoundingRadius()
+	}
+	least, greatest := r.Expect[i].interval()
+	if lower = 1 + least/outer; least < 0 {
+		lower = math.Max(0, 1+least/inner)
+	}
+	if upper = 1 + greatest/inner; greatest < 0 {
+		upper = math.Max(0, 1+greatest/outer)
+	}
+	return lower, upper
+}
+
+// checkStatusAlone asks for statuses without any column of the value, which end rows early, and has them
+// audited. They may differ from those of the whole query where shapes touch, to the tolerance.
+func (r *Rows) checkStatusAlone(ctx context.Context, backend dispatch.Backend, o batch.Options, whole *batch.Results,
+	v *Verdict) {
+	o.Columns = batch.ColStatus | batch.ColBits
+	job := &batch.Job{Library: r.Library, Input: r.Pairs, Options: o}
+	if _, err := dispatch.New(backend).Run(ctx, job, dispatch.Options{}); err != nil {
+		v.fault(-1, "run of statuses alone: %v", err)
+		return
+	}
+	r.checkAudit(ctx, job, v)
+	for i, s := range job.Results.Status() {
+		alone, want := batch.Status(s), batch.Status(whole.Status()[i])
+		if alone != want && alone != batch.Touching && want != batch.Touching {
+			v.fault(i, "%s: %v without columns of the value, %v with them", r.Describe(i), alone, want)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/spatial/r3"
+
+	"clearance/geom"
 )
 
 // The simplex method for the growth distance [Growth, Alg. 1-3]: D is approximated from inside by a triangle
@@ -188,4 +190,184 @@ func (g *growth) triangleNormal() (n r3.Vec, ok bool) {
 	c := &g.x.c
 	n = unit(cross(r3.Sub(c[1].W, c[0].W), r3.Sub(c[2].W, c[0].W)))
 	return n, r3.Dot(n, g.axis) > 0
+}
+
+// Warm starts of the growth distance [Growth, sec. III-F3, eq. 31].
+
+// GrowthState is the end of a query from which another may start, of the same shapes about the same centers at
+// other poses: the points of the shapes that bounded the factor from above, and the normal.
+type GrowthState struct {
+	A, B   [3]r3.Vec // each in the own frame of its shape
+	N      int       // points in use; 0 is no state
+	Normal r3.Vec    // in the frame of A
+}
+
+// GrowthState returns the state in which a query about p ended.
+func (p *Pair) GrowthState(r *Result) (s GrowthState) {
+	s.N, s.Normal = min(r.Simplex.N, len(s.A)), r.Normal
+	for i := range s.N {
+		v := &r.Simplex.V[i]
+		s.A[i] = v.A
+		s.B[i] = p.rot.MulVecT(r3.Sub(v.B, p.trans))
+	}
+	return s
+}
+
+// restore inserts the points of a state into the first triangle, posed anew, and returns the direction to begin
+// with. The points lie in the shapes wherever these are now, so that the triangle lies in D.
+func (g *growth) restore(w *GrowthState) (n r3.Vec) {
+	var v [3]Vertex
+	for i := range min(w.N, len(v)) {
+		v[i].A = r3.Sub(w.A[i], g.centerA)
+		v[i].B = g.p.rot.MulVec(r3.Sub(w.B[i], g.centerB))
+		v[i].W = r3.Sub(v[i].A, v[i].B)
+	}
+	return g.insert(v[:min(w.N, len(v))])
+}
+
+// insert makes the best triangle of the corners and some more points of D, and returns its normal: as long as one
+// lies beyond the plane of the triangle, it replaces a corner as a support point does.
+func (g *growth) insert(points []Vertex) (n r3.Vec) {
+	n = g.axis
+	var c triangleCorner
+	for range points {
+		moved := false
+		for i := range points {
+			c.Vertex = points[i]
+			g.locate(&c)
+			if g.repeats(&c) || !(r3.Dot(n, r3.Sub(c.W, g.x.c[0].W)) > g.roundSupport) {
+				continue
+			}
+			was := g.x.c
+			if !g.exchange(&c, 0) {
+				continue
+			}
+			next, ok := g.triangleNormal()
+			if !ok {
+				g.x.c = was
+				continue
+			}
+			n, moved = next, true
+		}
+		if !moved {
+			break
+		}
+	}
+	return n
+}
+
+// Newton's method on the convex dual of the growth distance, for pairs whose support functions have Hessians.
+//
+// With u, v orthonormal and orthogonal to the unit vector z along p, the best dual bound is |p|/min f for
+//
+//	f(λ) = h_D(z + λ₁u + λ₂v),
+//
+// a convex function of two variables whose gradient is (<s, u>, <s, v>) with s the support point: it
+// vanishes where s lies on the ray. f is nearly a norm, so the step is that of Newton's method for f²/2,
+// which is exact for a single ellipsoid: with g the gradient and K the Hessian of f it is
+//
+//	−K⁻¹g/(1 + <g, K⁻¹g>/f).
+//
+// Every support point on the way gives both bounds (see primalBound), so that convergence needs no proof.
+
+const (
+	maxNewtonSteps = 15
+	maxHalvings    = 12
+	armijo         = 1e-4 // fraction of the predicted decrease that a step must reach
+)
+
+// newtonPoint is an evaluation of f: its direction, value and gradient.
+type newtonPoint struct {
+	n      r3.Vec     // unit
+	lambda [2]float64 // n in the plane <n, z> = 1
+	f      float64
+	g      [2]float64
+	v      Vertex
+}
+
+// newton runs Newton's method from the unit direction n and reports whether the bounds then answer the query. If not,
+// as where the Hessian vanishes or is unbounded at the solution, the simplex method goes on from its last points.
+func (g *growth) newton(n r3.Vec) (ok bool) {
+	g.by = StepNewton
+	a, okA := g.p.A.(geom.Smooth)
+	b, okB := g.p.B.(geom.Smooth)
+	var x, y newtonPoint
+	g.evaluate(n, &x)
+	for range maxNewtonSteps {
+		if g.settled() {
+			return true
+		}
+		if !okA || !okB {
+			break
+		}
+		step, slope, ok := g.newtonStep(a, b, &x)
+		if !ok || !g.search(&x, &y, step, slope) {
+			break
+		}
+		x = y
+	}
+	return g.settled()
+}
+
+// evaluate computes f and its gradient in a unit direction with a positive component along the ray, and
+// takes both bounds from it.
+func (g *growth) evaluate(n r3.Vec, x *newtonPoint) {
+	x.n = n
+	h := g.support(n, &x.v)
+	g.recent[(g.iter-1)%len(g.recent)] = x.v
+	along := r3.Dot(n, g.axis)
+	x.lambda = [2]float64{r3.Dot(n, g.x.u) / along, r3.Dot(n, g.x.v) / along}
+	x.f = h / along
+	x.g = [2]float64{r3.Dot(x.v.W, g.x.u), r3.Dot(x.v.W, g.x.v)}
+	g.dualBound(n, h)
+	g.primalBound(&Simplex{V: [4]Vertex{x.v}, Lambda: [4]float64{1}, N: 1})
+}
+
+// newtonStep returns the step at x and the slope of f along it; ok is false without a Hessian there.
+func (g *growth) newtonStep(a, b geom.Smooth, x *newtonPoint) (step [2]float64, slope float64, ok bool) {
+	ha, okA := a.SupportHessian(x.n)
+	m := g.p.rot.MulVecT(x.n)
+	hb, okB := b.SupportHessian(r3.Vec{X: -m.X, Y: -m.Y, Z: -m.Z})
+	if !okA || !okB {
+		return step, 0, false
+	}
+	var k model
+	k.addForm(&ha, g.x.u, g.x.v)
+	k.addForm(&hb, g.p.rot.MulVecT(g.x.u), g.p.rot.MulVecT(g.x.v))
+	// The Hessian is of degree −1: in the plane <n, z> = 1 it is <n, z> times that of the unit direction.
+	along := r3.Dot(x.n, g.axis)
+	xx, xy, yy := k.xx*along, k.xy*along, k.yy*along
+	// A multiple of the identity keeps a singular Hessian, as of a shape with a flat face, invertible.
+	shift := 1e-14 * (xx + yy)
+	xx, yy = xx+shift, yy+shift
+	det := diffOfProducts(xx, yy, xy, xy)
+	if !(det > 0) {
+		return step, 0, false
+	}
+	sx := diffOfProducts(yy, x.g[0], xy, x.g[1]) / det
+	sy := diffOfProducts(xx, x.g[1], xy, x.g[0]) / det
+	decrement := sx*x.g[0] + sy*x.g[1]
+	damping := 1 / (1 + decrement/x.f)
+	step = [2]float64{-sx * damping, -sy * damping}
+	return step, -decrement * damping, decrement > 0
+}
+
+// search halves the step from x until f decreases enough or, where the decrease is lost to rounding, the
+// gradient does. y is the point found.
+func (g *growth) search(x, y *newtonPoint, step [2]float64, slope float64) bool {
+	for range maxHalvings {
+		if g.iter >= g.limit {
+			return false
+		}
+		n := r3.Add(r3.Scale(x.lambda[0]+step[0], g.x.u), r3.Scale(x.lambda[1]+step[1], g.x.v))
+		g.evaluate(unit(r3.Add(n, g.axis)), y)
+		if y.f <= x.f+armijo*slope || math.Hypot(y.g[0], y.g[1]) < 0.5*math.Hypot(x.g[0], x.g[1]) {
+			return true
+		}
+		if g.settled() {
+			return true
+		}
+		step[0], step[1], slope = step[0]/2, step[1]/2, slope/2
+	}
+	return false
 }
