@@ -27,7 +27,7 @@ type set struct {
 	rng   *rand.Rand
 }
 
-// eachSet runs a test on every generated set but mesh, which mesh_test.go sees to,
+// eachSet runs a test on every generated set but mesh, which TestMeshes of dataset/generate sees to,
 // as a parallel sub-test with a seed that its failure prints.
 func eachSet(t *testing.T, rows int, test func(t *testing.T, s *set)) {
 	for _, name := range generate.Names() {

@@ -1,16 +1,20 @@
 package verify
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"reflect"
+	"strings"
+	"sync/atomic"
 	"testing"
+
+	"gonum.org/v1/gonum/spatial/r3"
 
 	"clearance/batch"
 	"clearance/geom"
 	"clearance/internal/testkit"
-
-	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // TestSupportOfPlaced compares h with its definition, the support points of both
@@ -228,5 +232,52 @@ func TestNoAllocations(t *testing.T) {
 		}
 	}); got != 0 {
 		t.Errorf("%g allocations for %d rows", got, n)
+	}
+}
+
+// A panic of a worker, or of what is told of its progress, is an error, and nobody waits for it.
+func TestPanicOfAWorker(t *testing.T) {
+	const n = 10_000
+	for _, workers := range []int{1, 2, 7} {
+		var checked atomic.Int64
+		begin := func() (func(int), func()) {
+			return func(i int) {
+				if i == 700 {
+					panic("deliberate")
+				}
+				checked.Add(1)
+			}, func() {}
+		}
+		err := inBlocks(context.Background(), n, 64, workers, nil, begin)
+		if err == nil || !strings.Contains(err.Error(), "deliberate") {
+			t.Errorf("%d workers: %v", workers, err)
+		}
+		if checked.Load() == n {
+			t.Errorf("%d workers: every row was checked", workers)
+		}
+		quiet := func() (func(int), func()) { return func(int) {}, func() {} }
+		err = inBlocks(context.Background(), n, 64, workers, func(int) { panic("deliberate") }, quiet)
+		if err == nil || !strings.Contains(err.Error(), "deliberate") {
+			t.Errorf("%d workers, progress: %v", workers, err)
+		}
+	}
+}
+
+// Every query that is answered has an audit, and no other one has: its row has all functions but place, which few need.
+func TestEveryQueryIsAudited(t *testing.T) {
+	for q, r := range rulesOf {
+		query := batch.Query(q)
+		if answered := query.Info().Answered; answered != (r != nil) {
+			t.Errorf("query %v: answered is %t, and the table has a row: %t", query, answered, r != nil)
+		}
+		if r == nil {
+			continue
+		}
+		v := reflect.ValueOf(*r)
+		for i := range v.NumField() {
+			if name := v.Type().Field(i).Name; name != "place" && v.Field(i).IsZero() {
+				t.Errorf("query %v: no function %s", query, name)
+			}
+		}
 	}
 }

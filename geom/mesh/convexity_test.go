@@ -1,15 +1,20 @@
 package mesh
 
 import (
+	"bytes"
+	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"clearance/geom/hull"
-
 	"gonum.org/v1/gonum/spatial/r3"
+
+	"clearance/geom/hull"
 )
 
 // boxPart returns the surface of a box, six quadrilaterals.
@@ -186,5 +191,286 @@ func TestRealHulls(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestRounding: half a unit of the last digit that a text states, of float32 at least.
+func TestRounding(t *testing.T) {
+	for _, c := range []struct {
+		numbers string
+		want    float64
+	}{
+		{"0 1 2", 0.5e-5},                       // six digits, as C prints them without zeros
+		{"0.5 0.25 3", 0.5e-5},                  // the same
+		{"0.5 0.333333333 0.25", 0x1p-24 * 0.5}, // finer than float32
+		{"12.34567 1.5 0.25", 0.5e-5},           // seven digits of numbers up to 100
+		{"1.250 0.500 12.125", 0.5e-3},          // three decimals each, zeros too
+		{"0.0 1.0 2.0", 0.5e-5},                 // Python prints so what may be exact
+		{"1.2345e+02 1.0000e+00 2.5000e-01", 0.5e-3},
+		{"0 0 0", 0},
+	} {
+		parts, err := ReadOBJ(strings.NewReader("v "+c.numbers+"\n"), "a.obj")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := parts[0].Rounding; math.Abs(got-c.want) > 1e-9*c.want {
+			t.Errorf("%s: %g, want %g", c.numbers, got, c.want)
+		}
+	}
+}
+
+// sphere returns a convex polyhedron of points of a sphere of radius 1 about a center, with faces of four
+// corners, which rounding leaves in no plane.
+func sphere(center r3.Vec, rings, sides int) Part {
+	p := Part{Name: "ball"}
+	for i := range rings + 1 {
+		for k := range sides {
+			u, v := math.Pi*float64(i)/float64(rings), 2*math.Pi*float64(k)/float64(sides)
+			p.Vertices = append(p.Vertices, r3.Add(center, r3.Vec{X: math.Sin(u) * math.Cos(v),
+				Y: math.Sin(u) * math.Sin(v), Z: math.Cos(u)}))
+		}
+	}
+	for i := range rings {
+		for k := range sides {
+			a, b := int32(i*sides+k), int32(i*sides+(k+1)%sides)
+			p.Faces = append(p.Faces, []int32{a, a + int32(sides), b + int32(sides), b})
+		}
+	}
+	return p
+}
+
+// objText is a part as OBJ, each coordinate by a format.
+func objText(p Part, format string) string {
+	var b strings.Builder
+	for _, v := range p.Vertices {
+		fmt.Fprintf(&b, "v "+format+" "+format+" "+format+"\n", v.X, v.Y, v.Z)
+	}
+	for _, f := range p.Faces {
+		fmt.Fprintf(&b, "f %d %d %d %d\n", f[0]+1, f[1]+1, f[2]+1, f[3]+1)
+	}
+	return b.String()
+}
+
+// stlData is a part as binary STL.
+func stlData(p Part) []byte {
+	b := make([]byte, 84)
+	n := uint32(0)
+	for _, f := range p.Faces {
+		for i := 2; i < len(f); i++ {
+			b = append(b, make([]byte, 12)...)
+			for _, k := range []int32{f[0], f[i-1], f[i]} {
+				for _, x := range []float64{p.Vertices[k].X, p.Vertices[k].Y, p.Vertices[k].Z} {
+					b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(x)))
+				}
+			}
+			b = append(b, 0, 0)
+			n++
+		}
+	}
+	binary.LittleEndian.PutUint32(b[80:], n)
+	return b
+}
+
+// TestFormatTolerance: convex meshes that a format rounded are convex by default, a dent beyond that rounding is not.
+func TestFormatTolerance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	rounded := 0
+	for range 10 {
+		center := r3.Scale(3, r3.Vec{X: rng.Float64(), Y: rng.Float64(), Z: rng.Float64()})
+		ball := sphere(center, 8, 12)
+		dented := sphere(center, 8, 12)
+		dented.Vertices[40] = r3.Add(center, r3.Scale(0.99, r3.Sub(dented.Vertices[40], center)))
+		for _, format := range []string{"%.17g", "%g", "%.6f", "%.4f", "%.5e", "stl"} {
+			read := func(p Part) Part {
+				t.Helper()
+				text := objText(p, strings.ReplaceAll(format, "stl", "%v"))
+				parts, err := ReadOBJ(strings.NewReader(text), "ball.obj")
+				if format == "stl" {
+					parts, err = ReadSTL(bytes.NewReader(stlData(p)), "ball.stl")
+				}
+				if err != nil || len(parts) != 1 {
+					t.Fatal(len(parts), err)
+				}
+				return parts[0]
+			}
+			depth, err := read(ball).Dent(FormatTolerance)
+			if err != nil {
+				t.Errorf("%s: %v", format, err)
+			}
+			if read(ball).CheckConvex(0) != nil {
+				rounded++
+			}
+			if depth > 1e-3 {
+				t.Errorf("%s: a dent of %g", format, depth)
+			}
+			var e *NonConvexError
+			if err := read(dented).CheckConvex(FormatTolerance); !errors.As(err, &e) || !e.Rounded ||
+				e.Depth < 1e-3 || !strings.Contains(err.Error(), "rounding") {
+				t.Errorf("%s, with a dent: %v", format, err)
+			}
+			if err := read(dented).CheckConvex(DecompositionTolerance); err != nil {
+				t.Errorf("%s, with a dent and a tolerance: %v", format, err)
+			}
+		}
+	}
+	if rounded == 0 {
+		t.Error("no mesh was bent by its format")
+	}
+}
+
+// TestConvexParts: components of a part are parts if they are convex solids.
+func TestConvexParts(t *testing.T) {
+	box := func(x0, x1 float64) Part {
+		p := boxPart(v3(x0, x0, x0), v3(x1, x1, x1))
+		p.Name = "boxes"
+		return p
+	}
+	inside := box(0.25, 0.75)
+	for _, f := range inside.Faces { // a cavity
+		f[1], f[3] = f[3], f[1]
+	}
+	bent := box(4, 5)
+	bent.Vertices[7] = v3(4.5, 4.5, 4.5)
+	sheet := Part{Vertices: []r3.Vec{v3(3, 0, 0), v3(4, 0, 0), v3(3, 1, 0)}, Faces: [][]int32{{0, 1, 2}}}
+	for _, c := range []struct {
+		name string
+		part Part
+		want []string // names, nil for an error
+	}{
+		{"one box", box(0, 1), []string{"boxes"}},
+		{"two boxes", join(box(0, 1), box(2, 3)), []string{"boxes.0", "boxes.1"}},
+		{"three, inside out", func() Part {
+			p := join(join(box(0, 1), box(2, 3)), box(4, 6))
+			for _, f := range p.Faces {
+				f[1], f[3] = f[3], f[1]
+			}
+			return p
+		}(), []string{"boxes.0", "boxes.1", "boxes.2"}},
+		{"a hollow box", join(box(0, 1), inside), nil},
+		{"a box and a bent one", join(box(0, 1), bent), nil},
+		{"a box and a sheet", join(box(0, 1), sheet), nil},
+	} {
+		got, err := ConvexParts([]Part{c.part}, FormatTolerance)
+		var e *NonConvexError
+		if c.want == nil {
+			if !errors.As(err, &e) || e.Part != "boxes" {
+				t.Errorf("%s: %d parts, %v", c.name, len(got), err)
+			}
+			continue
+		}
+		var names []string
+		for _, p := range got {
+			names = append(names, p.Name)
+			if len(p.Vertices) != 8 || len(p.Faces) != 6 || p.Dent > 1e-12 {
+				t.Errorf("%s: %d vertices, %d faces, a dent of %g", c.name, len(p.Vertices), len(p.Faces), p.Dent)
+			}
+		}
+		if err != nil || strings.Join(names, " ") != strings.Join(c.want, " ") {
+			t.Errorf("%s: %v, %v", c.name, names, err)
+		}
+	}
+	// A dent that a tolerance allows is reported.
+	bent.Vertices[7] = v3(4.9, 4.9, 4.9)
+	got, err := ConvexParts([]Part{bent}, 0.2)
+	if err != nil || len(got) != 1 || !(got[0].Dent > 0.01) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// sphereMesh is a sphere of rings of quadrilaterals, cut into triangles.
+func sphereMesh(rings, sides int) Part {
+	p := Part{Name: "sphere", Vertices: []r3.Vec{v3(0, 0, 1)}}
+	for i := 1; i < rings; i++ {
+		for k := range sides {
+			s, c := math.Sincos(math.Pi * float64(i) / float64(rings))
+			sin, cos := math.Sincos(2 * math.Pi * float64(k) / float64(sides))
+			p.Vertices = append(p.Vertices, v3(s*cos, s*sin, c))
+		}
+	}
+	p.Vertices = append(p.Vertices, v3(0, 0, -1))
+	at := func(ring, k int) int32 { return int32(1 + (ring-1)*sides + k%sides) }
+	last := int32(len(p.Vertices) - 1)
+	for k := range sides {
+		p.Faces = append(p.Faces, []int32{0, at(1, k), at(1, k+1)}, []int32{last, at(rings-1, k+1), at(rings-1, k)})
+		for i := 1; i < rings-1; i++ {
+			p.Faces = append(p.Faces, []int32{at(i, k), at(i+1, k), at(i+1, k+1)},
+				[]int32{at(i, k), at(i+1, k+1), at(i, k+1)})
+		}
+	}
+	return p
+}
+
+// leastDepth is the depth by all planes.
+func leastDepth(h *hull.Hull, p r3.Vec) float64 {
+	least := math.Inf(1)
+	for f := range h.Facets {
+		least = min(least, h.Offsets[f]-r3.Dot(h.Normals[f], p))
+	}
+	return least
+}
+
+func TestDepths(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	ball := func() r3.Vec { return v3(rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()) }
+	for round := range 60 {
+		points := make([]r3.Vec, 4+rng.IntN(200))
+		for i := range points {
+			points[i] = ball()
+			if round%3 == 0 { // many on one plane
+				points[i].Z = math.Round(points[i].Z)
+			}
+			if round%4 == 1 { // thin, far from the origin
+				points[i] = r3.Add(r3.Vec{X: 1000, Y: 5}, r3.Vec{X: points[i].X, Y: points[i].Y, Z: 1e-3 * points[i].Z})
+			}
+		}
+		h, err := hull.Build(points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Dim < 3 {
+			continue
+		}
+		d := newDepths(h)
+		for i := range 300 {
+			p := points[rng.IntN(len(points))]
+			if i%2 == 0 { // between points, also just below a face
+				f := h.Facets[rng.IntN(len(h.Facets))]
+				p = r3.Scale(1.0/3, r3.Add(h.Vertices[f[0]], r3.Add(h.Vertices[f[1]], h.Vertices[f[2]])))
+				p = r3.Add(p, r3.Scale(rng.Float64(), r3.Sub(points[0], p)))
+			}
+			want := leastDepth(h, p)
+			// Planes that are equally near up to rounding.
+			if got := d.of(p, math.Inf(-1)); math.Abs(got-want) > 8*0x1p-53*r3.Norm(p) {
+				t.Fatalf("round %d: depth %g of %v, want %g", round, got, p, want)
+			}
+			if got := d.of(p, 0.1); got > 0.1 && math.Abs(got-want) > 8*0x1p-53*r3.Norm(p) || got <= 0.1 && want > 0.1 {
+				t.Fatalf("round %d: depth %g of %v by 0.1, want %g", round, got, p, want)
+			}
+		}
+	}
+}
+
+// A check of n faces looks at a bounded number of facets for each, however many there are: all pairs of faces and
+// facets would be 10^8 here.
+func TestConvexityIsNotQuadratic(t *testing.T) {
+	p := sphereMesh(51, 100)
+	d, visits, err := p.dentCounted(context.Background())
+	if err != nil || d.Depth > 1e-15 {
+		t.Fatalf("depth %g, error %v", d.Depth, err)
+	}
+	queries := len(p.Vertices) + len(p.Faces)
+	if visits > 64*queries {
+		t.Errorf("%d facets looked at for %d points", visits, queries)
+	}
+	// A dent of one vertex is found with its depth.
+	h, err := hull.Build(p.Vertices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Vertices[2_500] = r3.Scale(0.7, p.Vertices[2_500])
+	d, visits, err = p.dentCounted(context.Background())
+	if err != nil || !(d.Depth > 0.29 && d.Depth <= 0.3) || visits > 64*queries {
+		t.Errorf("depth %g of a dent of 0.3 in a hull of %d facets, %d facets looked at, error %v", d.Depth,
+			len(h.Facets), visits, err)
 	}
 }

@@ -1,3 +1,26 @@
+// Package mesh reads triangle and polygon meshes: Wavefront OBJ, STL (ASCII and
+// binary) and PLY (ASCII, binary little- and big-endian).
+//
+// It reads geometry only: vertices in the unit and frame of the file, as
+// float64, and faces; normals, colours and textures are skipped. [Read] picks the
+// format by the extension of the path.
+//
+// The readers are the project's own: no Go package was found that reads these formats
+// with float64 coordinates and errors that name the line (github.com/udhos/gwob, for
+// one, keeps float32).
+//
+// # Errors
+//
+// A file that cannot be read as what it claims to be gives an [*Error] that says
+// where: the line of a text, the byte offset of a binary. Nothing panics, and
+// nothing is allocated on the word of a header: counts are checked against the bytes
+// that are there. A coordinate that is not finite, an index out of range, a wrong
+// count, and a file without vertices are errors.
+//
+// # Layers and threads
+//
+// mesh imports geom/hull, for [Part.CheckConvex]. The functions keep no state; a Part
+// belongs to the caller.
 package mesh
 
 import (
@@ -8,12 +31,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
-	"clearance/internal/poll"
-
 	"gonum.org/v1/gonum/spatial/r3"
+
+	"clearance/internal/poll"
 )
 
 // MaxFileSize is the size of the largest file that is read, in bytes.
@@ -233,4 +257,44 @@ func short(field []byte) string {
 		return string(field[:40]) + "…"
 	}
 	return string(field)
+}
+
+// usedBy returns the vertices that faces use, ascending, each once.
+func usedBy(faces [][]int32) []int32 {
+	var all []int32
+	for _, face := range faces {
+		all = append(all, face...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func anyUsed(vertices []int32, used []bool) bool {
+	return slices.ContainsFunc(vertices, func(v int32) bool { return used[v] })
+}
+
+// welder collects triangles whose corners are given by value, as in STL, and joins
+// corners with the same coordinates.
+type welder struct {
+	part   Part
+	number map[r3.Vec]int32
+}
+
+func newWelder(name string) *welder {
+	return &welder{part: Part{Name: name}, number: map[r3.Vec]int32{}}
+}
+
+func (w *welder) add(corners [3]r3.Vec) {
+	face := make([]int32, 3)
+	for i, v := range corners {
+		v = r3.Vec{X: v.X + 0, Y: v.Y + 0, Z: v.Z + 0} // -0 is 0
+		k, ok := w.number[v]
+		if !ok {
+			k = int32(len(w.part.Vertices))
+			w.number[v] = k
+			w.part.Vertices = append(w.part.Vertices, v)
+		}
+		face[i] = k
+	}
+	w.part.Faces = append(w.part.Faces, face)
 }
