@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"clearance/contact/lanes"
 	"clearance/geom"
 	"clearance/internal/testkit"
+	native "clearance/kernels/contact"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -74,7 +74,7 @@ func (s *Simulation) kernelState() kernelState {
 // sums of the audit. Worlds that a kernel leaves, for their quaternions or an invalid state, are those of Go.
 func TestBodiesInLanes(t *testing.T) {
 	const worlds = 11 // no multiple of the lanes
-	for _, variant := range lanes.Supported() {
+	for _, variant := range native.Supported() {
 		for _, model := range []Model{NCP, CCP} {
 			scene, state, force := tumbling(t, worlds)
 			for i := range 4 {

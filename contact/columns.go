@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"clearance/batch"
-	"clearance/contact/lanes"
+	native "clearance/kernels/contact"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -158,11 +158,11 @@ func (s *columnWorker) build(job *batch.Job, builder *pointBuilder, lo, hi int, 
 		s.list = append(s.list, int32(i-lo))
 	}
 	r, q := job.Results, s.query
-	builder.build(&s.stepWorker, &lanes.Rows{ShapeA: q.ShapeA, ShapeB: q.ShapeB, PositionA: q.PositionA,
+	builder.build(&s.stepWorker, &native.Rows{ShapeA: q.ShapeA, ShapeB: q.ShapeB, PositionA: q.PositionA,
 		PositionB: q.PositionB, RotationA: q.RotationA, RotationB: q.RotationB, Normal: r.Normal().F64[3*lo:],
 		Distance: r.Distance().F64[lo:], Gap: r.Gap()[lo:], WitnessA: r.WitnessA().F64[3*lo:],
 		WitnessB: r.WitnessB().F64[3*lo:], MaxGap: s.maxGap}, s.list,
-		&lanes.Points{Count: out.Count[lo:], Lower: out.Lower[lo:], Position: out.Position[3*MaxPoints*lo:],
+		&native.Points{Count: out.Count[lo:], Lower: out.Lower[lo:], Position: out.Position[3*MaxPoints*lo:],
 			Gap: out.Gap[MaxPoints*lo:], ID: out.ID[MaxPoints*lo:]})
 	for i := lo; i < hi; i++ {
 		switch {

@@ -17,6 +17,6 @@
 //
 // Functions may be called from several goroutines, on different values. A [Solver] and a [Solution] belong to one
 // call at a time. The answer of a world has the same bits for any number of workers and whatever worlds lie beside
-// it, on machines with the same variant of package lanes, which solves in C. [Options].SIMD chooses the variant, or
-// [Off]; builds without cgo solve in Go.
+// it, on machines with the same variant of package kernels/contact, which solves in C. [Options].SIMD chooses the
+// variant, or [Off]; builds without cgo solve in Go.
 package contact

@@ -1,53 +1,53 @@
 package contact
 
 import (
-	"clearance/contact/lanes"
 	"clearance/geom"
 	"clearance/geom/hull"
+	native "clearance/kernels/contact"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// lanesForms are the forms of package lanes.
-var lanesForms = [...]lanes.Form{formPoint: lanes.FormPoint, formSegment: lanes.FormSegment,
-	formFrustum: lanes.FormFrustum, formPolytope: lanes.FormPolytope, formPlane: lanes.FormPlane}
+// lanesForms are the forms of package kernels/contact.
+var lanesForms = [...]native.Form{formPoint: native.FormPoint, formSegment: native.FormSegment,
+	formFrustum: native.FormFrustum, formPolytope: native.FormPolytope, formPlane: native.FormPlane}
 
-// lanesShape is what package lanes reads of a shape. Its form is none for the shapes whose rows are left to Go: powers,
-// smooth hulls and revolutions, and polytopes of more vertices than [hull.Hull.Support] scans.
-func (f *Features) lanesShape() (s lanes.Shape) {
+// lanesShape is what package kernels/contact reads of a shape. Its form is none for the shapes whose rows are left to
+// Go: powers, smooth hulls and revolutions, and polytopes of more vertices than [hull.Hull.Support] scans.
+func (f *Features) lanesShape() (s native.Shape) {
 	core, _ := geom.WithoutMargin(f.shape)
 	switch c := core.(type) {
 	case geom.Sphere, geom.Halfspace:
-		s.Support = lanes.SupportOrigin
+		s.Support = native.SupportOrigin
 	case geom.Capsule:
-		s.Support, s.Half = lanes.SupportSegment, c.HalfLength
+		s.Support, s.Half = native.SupportSegment, c.HalfLength
 	case geom.Cylinder:
-		s.Support = lanes.SupportCylinder
+		s.Support = native.SupportCylinder
 	case geom.Cone:
-		s.Support = lanes.SupportCone
+		s.Support = native.SupportCone
 	case geom.Frustum:
-		s.Support = lanes.SupportFrustum
+		s.Support = native.SupportFrustum
 	case geom.Ellipsoid:
-		s.Support, s.SemiAxes = lanes.SupportEllipsoid, array(c.SemiAxes)
+		s.Support, s.SemiAxes = native.SupportEllipsoid, array(c.SemiAxes)
 	case geom.Box, *geom.Convex:
-		if len(f.hull.Vertices) > min(hull.LinearLimit, lanes.MostVertices) {
-			return lanes.Shape{}
+		if len(f.hull.Vertices) > min(hull.LinearLimit, native.MostVertices) {
+			return native.Shape{}
 		}
-		s.Support = lanes.SupportPolytope
+		s.Support = native.SupportPolytope
 	default:
-		return lanes.Shape{}
+		return native.Shape{}
 	}
 	s.Form, s.Radius, s.Center, s.Size = lanesForms[f.form], f.radius, f.center, f.size
 	if f.form == formFrustum {
 		s.Half, s.Bottom, s.Top, s.Slant = f.half, f.bottom, f.top, f.slant
 	}
-	if s.Support == lanes.SupportPolytope {
+	if s.Support == native.SupportPolytope {
 		for _, v := range f.hull.Vertices {
 			s.Vertices = append(s.Vertices, array(v))
 		}
 		for i := range f.face {
 			at := &f.face[i]
-			s.Faces = append(s.Faces, lanes.Face{Normal: array(at.normal), Slack: at.slack, Corners: at.corners,
+			s.Faces = append(s.Faces, native.Face{Normal: array(at.normal), Slack: at.slack, Corners: at.corners,
 				Edges: at.edges})
 		}
 		s.FaceStart, s.FaceAt = f.faceStart, f.faces
@@ -61,32 +61,32 @@ func array(v r3.Vec) [3]float64 { return [3]float64{v.X, v.Y, v.Z} }
 // pointBuilder builds the contact points of rows by the kernel of a variant, and those that it declines in Go.
 type pointBuilder struct {
 	variant  string
-	kernel   bool          // whether the kernel builds what it can
-	features []*Features   // by shape
-	table    *lanes.Shapes // of features
+	kernel   bool           // whether the kernel builds what it can
+	features []*Features    // by shape
+	table    *native.Shapes // of features
 }
 
 // newPointBuilder takes the features of a library, which are nil for shapes that no row has. The portable variant
 // builds no points: it takes 1.1 to 2 times as long as Go.
 func newPointBuilder(variant string, features []*Features) *pointBuilder {
 	kernel := variant != Off && len(features) > 0
-	b := &pointBuilder{variant: variant, kernel: kernel && variant != lanes.Portable, features: features}
+	b := &pointBuilder{variant: variant, kernel: kernel && variant != native.Portable, features: features}
 	if kernel {
-		shapes := make([]lanes.Shape, len(features))
+		shapes := make([]native.Shape, len(features))
 		for i, f := range features {
 			if f != nil {
 				shapes[i] = f.lanesShape()
 			}
 		}
-		b.table = lanes.NewShapes(shapes, rim)
+		b.table = native.NewShapes(shapes, rim)
 	}
 	return b
 }
 
 // build sets the points of the rows in list, which it changes.
-func (b *pointBuilder) build(s *stepWorker, rows *lanes.Rows, list []int32, out *lanes.Points) {
+func (b *pointBuilder) build(s *stepWorker, rows *native.Rows, list []int32, out *native.Points) {
 	if b.kernel {
-		list = lanes.Manifold(b.variant, b.table, rows, list, out)
+		list = native.Manifold(b.variant, b.table, rows, list, out)
 	}
 	for _, i := range list {
 		b.buildRow(s, rows, int(i), out)
@@ -94,7 +94,7 @@ func (b *pointBuilder) build(s *stepWorker, rows *lanes.Rows, list []int32, out 
 }
 
 // buildRow sets the points of a row in Go.
-func (b *pointBuilder) buildRow(s *stepWorker, rows *lanes.Rows, i int, out *lanes.Points) {
+func (b *pointBuilder) buildRow(s *stepWorker, rows *native.Rows, i int, out *native.Points) {
 	pose := func(position, rotation []float64) geom.Pose {
 		return geom.Pose{Position: vecOf(position[3*i:]), Rotation: quaternion(rotation[4*i:])}
 	}
@@ -113,7 +113,7 @@ func (b *pointBuilder) buildRow(s *stepWorker, rows *lanes.Rows, i int, out *lan
 }
 
 // newPoints returns columns of contact points of n rows.
-func newPoints(n int) lanes.Points {
-	return lanes.Points{Count: make([]int32, n), Lower: make([]float64, n), Position: make([]float64, 3*MaxPoints*n),
+func newPoints(n int) native.Points {
+	return native.Points{Count: make([]int32, n), Lower: make([]float64, n), Position: make([]float64, 3*MaxPoints*n),
 		Gap: make([]float64, MaxPoints*n), ID: make([]uint64, MaxPoints*n)}
 }

@@ -7,16 +7,16 @@ import (
 	"slices"
 	"testing"
 
-	"clearance/contact/lanes"
 	"clearance/geom"
 	"clearance/internal/testkit"
+	native "clearance/kernels/contact"
 	"clearance/ref"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // pairRows are the rows of pairs of a table of features.
-func pairRows(pairs []Pair, features []*Features) (r lanes.Rows, out lanes.Points) {
+func pairRows(pairs []Pair, features []*Features) (r native.Rows, out native.Points) {
 	at := func(v r3.Vec) []float64 { return []float64{v.X, v.Y, v.Z} }
 	turned := func(p geom.Pose) []float64 {
 		return []float64{p.Rotation.Real, p.Rotation.Imag, p.Rotation.Jmag, p.Rotation.Kmag}
@@ -101,16 +101,16 @@ func TestManifoldKernel(t *testing.T) {
 		}
 	}
 	rows, out := pairRows(pairs, features)
-	served := func(f *Features) bool { return f.lanesShape().Form != lanes.FormNone }
+	served := func(f *Features) bool { return f.lanesShape().Form != native.FormNone }
 	same := runtime.GOARCH == "amd64"
-	for _, variant := range lanes.Supported() {
+	for _, variant := range native.Supported() {
 		b := newPointBuilder(variant, features)
 		list := make([]int32, len(pairs))
 		for i := range list {
 			list[i] = int32(i)
 		}
 		declined := map[int32]bool{}
-		for _, i := range lanes.Manifold(variant, b.table, &rows, list, &out) {
+		for _, i := range native.Manifold(variant, b.table, &rows, list, &out) {
 			declined[i] = true
 		}
 		skew, points := 0, 0
@@ -193,9 +193,9 @@ func TestManifoldKernelDeclines(t *testing.T) {
 		pairs = append(pairs, p)
 	}
 	rows, out := pairRows(pairs, features)
-	for _, variant := range lanes.Supported() {
+	for _, variant := range native.Supported() {
 		b := newPointBuilder(variant, features)
-		got := lanes.Manifold(variant, b.table, &rows, []int32{0, 1, 2, 3}, &out)
+		got := native.Manifold(variant, b.table, &rows, []int32{0, 1, 2, 3}, &out)
 		if !slices.Equal(got, []int32{1, 3}) {
 			t.Errorf("%s: rows %v are declined, want 1 and 3", variant, got)
 		}
@@ -227,7 +227,7 @@ func BenchmarkManifoldKernel(b *testing.B) {
 		p, _ = solvePair(b, features[0], features[1], geom.IdentityPose(), pose, 0.01, nil)
 		rows, out := pairRows(slices.Repeat([]Pair{p}, 64), features)
 		list := make([]int32, 64)
-		for _, variant := range append([]string{Off}, lanes.Supported()...) {
+		for _, variant := range append([]string{Off}, native.Supported()...) {
 			b.Run(c.name+"/"+variant, func(b *testing.B) {
 				builder, worker := newPointBuilder(variant, features), stepWorker{}
 				builder.kernel = variant != Off

@@ -10,8 +10,8 @@ import (
 	"unsafe"
 
 	"clearance/batch"
-	"clearance/contact/lanes"
 	"clearance/geom"
+	native "clearance/kernels/contact"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -163,7 +163,7 @@ type Simulation struct {
 	query   batch.Pairs // of rows
 	room    batch.Pairs // the memory of query
 	maxGap  []float64   // of rows, and of more
-	points  lanes.Points
+	points  native.Points
 	builder *pointBuilder
 	first   []int32    // [W+1] rows of world w
 	near    []nearPair // [W, pairs] the near pairs of each world in order, nearN of them
@@ -174,7 +174,7 @@ type Simulation struct {
 	results *batch.Results
 	job     batch.Job
 
-	fixed        []lanes.Fixed
+	fixed        []native.Fixed
 	bounces      []bounce // [W,B], nil where Newton's law holds
 	bounceSolves []int32  // [W] solves of the step that were for less restitution
 
@@ -196,11 +196,11 @@ type Simulation struct {
 	fresh    []bool                    // [W] worlds whose state was set after the last step
 	inHalves []halves                  // [W] of the last step in parts
 
-	variant  string // of the kernels of package lanes, or Off
-	kernel   lanes.Scene
-	columns  lanes.Columns
-	rules    lanes.Rules
-	assembly lanes.Assembly
+	variant  string // of the kernels of package kernels/contact, or Off
+	kernel   native.Scene
+	columns  native.Columns
+	rules    native.Rules
+	assembly native.Assembly
 	allowed  []float64 // [W] error of the energy identity that residuals and rounding allow
 	// [W] of the relative speed of points of two bodies at most; -1: a state is not finite, -2: too fast
 	change []float64
@@ -211,7 +211,7 @@ type Simulation struct {
 	workers []stepWorker
 	force   []float64
 
-	// Of the proof of the motion, see missed.go, again.go and parts.go.
+	// Of the proof of the motion, see missed.go and again.go.
 	suspects     []suspect
 	asked        []int32 // the suspects of a query
 	askedPairs   batch.Pairs
@@ -367,13 +367,13 @@ func (s *Simulation) start(from *State) error {
 	return nil
 }
 
-// startKernels sets the columns of package lanes.
+// startKernels sets the columns of package kernels/contact.
 func (s *Simulation) startKernels() {
 	bodies, o := len(s.scene.Body), &s.o
 	if s.variant = o.Solve.SIMD; bodies == 0 {
 		s.variant = Off
 	}
-	s.kernel = lanes.Scene{Bodies: int32(bodies), TimeStep: o.TimeStep, MostLength: batch.MaxLength,
+	s.kernel = native.Scene{Bodies: int32(bodies), TimeStep: o.TimeStep, MostLength: batch.MaxLength,
 		Gravity: array(o.Gravity)}
 	if o.Solve.Model == CCP {
 		s.kernel.Convex = 1
@@ -382,23 +382,23 @@ func (s *Simulation) startKernels() {
 	if s.fixed == nil {
 		s.setFixed()
 	}
-	s.columns = lanes.Columns{Fixed: s.fixed, Pose: s.state.Pose, Velocity: s.state.Velocity,
+	s.columns = native.Columns{Fixed: s.fixed, Pose: s.state.Pose, Velocity: s.state.Velocity,
 		Momentum: s.state.Momentum, State: unsafe.Pointer(unsafe.SliceData(s.bodies)), Inertia: p.Inertia,
 		Free: p.Velocity, Count: p.Count, Sides: s.side, Energy: s.state.Energy, Allowed: s.allowed, Change: s.change}
-	s.rules = lanes.Rules{Bodies: int32(bodies), TimeStep: o.TimeStep, Correction: o.Correction,
+	s.rules = native.Rules{Bodies: int32(bodies), TimeStep: o.TimeStep, Correction: o.Correction,
 		RecoverySpeed: o.RecoverySpeed, BounceSpeed: o.BounceSpeed, Gravity: s.gravity}
-	s.assembly = lanes.Assembly{Pairs: make([]lanes.Pair, len(s.pairs)), First: s.first, Old: s.oldN}
+	s.assembly = native.Assembly{Pairs: make([]native.Pair, len(s.pairs)), First: s.first, Old: s.oldN}
 	s.setContactColumns()
 	for i := range s.pairs {
 		q := &s.pairs[i]
-		s.assembly.Pairs[i] = lanes.Pair{A: q.a, B: q.b, Carrier: q.carrier, Friction: q.friction,
+		s.assembly.Pairs[i] = native.Pair{A: q.a, B: q.b, Carrier: q.carrier, Friction: q.friction,
 			Restitution: q.restitution, Size: q.size, Slop: q.slop}
 	}
 }
 
 // setFixed sets what does not change of each body.
 func (s *Simulation) setFixed() {
-	s.fixed = make([]lanes.Fixed, len(s.scene.Body))
+	s.fixed = make([]native.Fixed, len(s.scene.Body))
 	for b := range s.fixed {
 		f := &s.fixed[b]
 		f.Mass, f.Center, f.Arm = s.scene.Mass[b], array(s.scene.center(b)), s.arm[b]
@@ -410,11 +410,11 @@ func (s *Simulation) setFixed() {
 	}
 }
 
-// Structures of which package lanes knows the fields.
+// Structures of which package kernels/contact knows the fields.
 var (
-	_ [unsafe.Sizeof(bodyState{})]byte = [lanes.BodyBytes]byte{}
-	_ [unsafe.Sizeof(worldRow{})]byte  = [lanes.RowBytes]byte{}
-	_ [unsafe.Sizeof(contactID{})]byte = [lanes.IDBytes]byte{}
+	_ [unsafe.Sizeof(bodyState{})]byte = [native.BodyBytes]byte{}
+	_ [unsafe.Sizeof(worldRow{})]byte  = [native.RowBytes]byte{}
+	_ [unsafe.Sizeof(contactID{})]byte = [native.IDBytes]byte{}
 )
 
 // contactsOf is the first contact of a side of a world.

@@ -1,17 +1,20 @@
 package contact
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"runtime"
 	"slices"
 	"sync/atomic"
 
-	"clearance/contact/lanes"
-	"clearance/cpu/instructions"
-
 	"gonum.org/v1/gonum/spatial/r3"
+
+	"clearance/cpu/instructions"
+	"clearance/internal/fault"
+	native "clearance/kernels/contact"
 )
 
 // Options of [Solve]. The zero value is the documented default.
@@ -36,8 +39,8 @@ type Options struct {
 	// Workers is the number of goroutines. Zero: GOMAXPROCS.
 	Workers int
 	// SIMD names the kernels as [clearance/cpu.Options] does: avx512, avx2, neon, portable or [Off], which is Go alone.
-	// Empty: what the environment variable CLEARANCE_SIMD names, and without it the best. The variant of package lanes
-	// is the best of [lanes.Supported] that is not above the named one, and Go where there is none, as in builds
+	// Empty: what the environment variable CLEARANCE_SIMD names, and without it the best. The variant of
+	// package kernels/contact is the best of [native.Supported] that is not above the named one, and Go where there is none, as in builds
 	// without cgo. Residuals and statuses mean the same.
 	SIMD string
 }
@@ -46,7 +49,7 @@ type Options struct {
 const Off = "off"
 
 // supported are the variants of this machine, best first.
-var supported = lanes.Supported()
+var supported = native.Supported()
 
 // Check returns an error for a value out of range, and for kernels that this machine does not have.
 func (o Options) Check() error {
@@ -82,7 +85,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// variantOf is the variant of package lanes, or [Off], of the name of an option. A name of package lanes itself stands
+// variantOf is the variant of package kernels/contact, or [Off], of the name of an option. A name of package kernels/contact itself stands
 // for its kernels also where package cpu is compiled without those of that name.
 func variantOf(name string) (string, error) {
 	if name == Off || slices.Contains(supported, name) {
@@ -130,7 +133,7 @@ func (s *Solver) Solve(ctx context.Context, p *Problem, o Options, out *Solution
 	if err := p.CheckShape(); err != nil {
 		return err
 	}
-	workers := max(1, min(o.Workers, (p.Worlds+lanes.Width-1)/lanes.Width))
+	workers := max(1, min(o.Workers, (p.Worlds+native.Width-1)/native.Width))
 	if !s.trusted { // a simulation asks for itself
 		if workers, err = s.room(p, workers, out); err != nil {
 			return err
@@ -188,7 +191,7 @@ func (s *Solver) solveGroups(ctx context.Context, workers int, p *Problem, o *Op
 }
 
 // solveWorld solves world w, whose input was checked or is trusted, and writes its columns. If swept is true the
-// impulses in out are those of the sweeps of package lanes.
+// impulses in out are those of the sweeps of package kernels/contact.
 func (s *worldSolver) solveWorld(g *groups, p *Problem, w int, o *Options, trusted, swept bool, out *Solution) {
 	s.load(p, w)
 	s.setScales(o.Model, o.Tolerance)
@@ -270,7 +273,7 @@ func (s *Solution) invalid(p *Problem, w int) {
 const sweepsPerCheck = 5
 
 // solve leaves the impulses of the least residual in lambda. swept: sweeps were made. more: see sweepAll. g is nil
-// where package lanes does not support the problem.
+// where package kernels/contact does not support the problem.
 func (s *worldSolver) solve(o *Options, swept, more bool, g *groups, w int) {
 	s.bestError = math.Inf(1)
 	copy(s.best, s.lambda)
@@ -394,4 +397,176 @@ func (r *row) intoCone(l r3.Vec) r3.Vec {
 		l.X, l.Y = l.X*f, l.Y*f
 	}
 	return l
+}
+
+// groupChunk is the number of groups that a worker takes at a time.
+const groupChunk = 2
+
+// groups are the worlds of a batch in the order in which package kernels/contact takes them: those that have contacts of the same
+// pairs of bodies beside each other. Each group has native.Width worlds, the last one fewer. The order changes no bit of
+// an answer. It is kept, since the next problem is mostly similar and the order is nearly right then.
+type groups struct {
+	worlds  []world
+	variant string // of the kernels, "" for none
+	problem native.Problem
+	options native.Options
+}
+
+// world is a world to solve.
+type world struct {
+	key   uint64 // set of pairs of bodies, each a bit that others may share
+	index int32
+}
+
+func (g *groups) len() int { return (len(g.worlds) + native.Width - 1) / native.Width }
+
+// form makes the groups of a problem: of its worlds in only, or, if that is nil, of all.
+func (g *groups) form(p *Problem, only []int32, o *Options, refine bool, out *Solution) {
+	switch {
+	case only != nil:
+		resize(&g.worlds, len(only))
+		for i, w := range only {
+			g.worlds[i].index = w
+		}
+	case len(g.worlds) != p.Worlds:
+		resize(&g.worlds, p.Worlds)
+		for w := range g.worlds {
+			g.worlds[w].index = int32(w)
+		}
+	}
+	g.variant = ""
+	if o.SIMD == Off || p.Bodies == 0 || p.Contacts == 0 {
+		return
+	}
+	g.variant = o.SIMD
+	for i := range g.worlds {
+		g.worlds[i].key = p.pairSet(int(g.worlds[i].index))
+	}
+	slices.SortFunc(g.worlds, func(a, b world) int {
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.index, b.index))
+	})
+	g.problem = native.Problem{Bodies: p.Bodies, Contacts: p.Contacts, Mass: p.Mass, Inertia: p.Inertia,
+		Velocity: p.Velocity, Count: p.Count, BodyA: p.BodyA, BodyB: p.BodyB, ArmA: p.ArmA, ArmB: p.ArmB,
+		Frame: p.Frame, Friction: p.Friction, Target: p.Target, Warm: p.Warm, Impulse: out.Impulse,
+		Solved: out.Velocity, Residual: out.Residual, Scale: out.Scale, Primal: out.Primal, Dual: out.Dual,
+		Complementarity: out.Complementarity,
+		Sweeps:          out.Sweeps}
+	// The residual of Newton's method is measured anew, and rounding must not send a solved world on. Half of the
+	// steps are left for Go.
+	g.options = native.Options{Convex: o.Model == CCP, Tolerance: 0.999 * o.Tolerance,
+		Resolved: resolved / o.Tolerance,
+		Sweeps:   o.Sweeps, Steps: (o.Steps + 1) / 2, Relaxation: o.Relaxation, Refine: refine}
+}
+
+// pairSet is the set of the pairs of bodies that have contacts, hashed to 64 bits.
+func (p *Problem) pairSet(w int) (set uint64) {
+	n := min(max(int(p.Count[w]), 0), p.Contacts)
+	a, b := p.BodyA[w*p.Contacts:][:n], p.BodyB[w*p.Contacts:][:n]
+	for i := range a {
+		hi, lo := uint64(max(a[i], b[i]))+1, uint64(min(a[i], b[i]))+1
+		set |= 1 << ((hi*(hi-1)/2 + lo) % 64)
+	}
+	return set
+}
+
+// rigid reports whether no contact of a world has a compliance.
+func (p *Problem) rigid(w int) bool {
+	if len(p.Compliance) == 0 {
+		return true
+	}
+	for _, r := range p.Compliance[2*w*p.Contacts:][:2*p.Count[w]] {
+		if r != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// serves reports whether package kernels/contact solves a world.
+func (g *groups) serves(p *Problem, w int) bool {
+	return g.variant != "" && p.Count[w] > 0 && p.rigid(w)
+}
+
+// solveGroup checks and solves the worlds of group i.
+func (s *worldSolver) solveGroup(g *groups, i int, p *Problem, o *Options, trusted bool, out *Solution) {
+	all := g.worlds[i*native.Width : min((i+1)*native.Width, len(g.worlds))]
+	n := 0
+	for k := range all {
+		w := int(all[k].index)
+		switch {
+		case !trusted && !p.plain(w) && p.CheckWorld(w) != nil:
+			out.invalid(p, w)
+		case o.Sweeps > 0 && g.serves(p, w):
+			s.group[n] = all[k].index
+			n++
+		default:
+			s.solveWorld(g, p, w, o, trusted, false, out)
+		}
+	}
+	if n == 0 || s.ended() {
+		return
+	}
+	group := s.group[:n]
+	solved := native.Sweep(g.variant, &g.problem, group, &g.options, &s.scratch, s.stop)
+	for i, w := range group {
+		if solved>>i&1 != 0 && !o.Bound && !o.DropInternal {
+			out.swept(p, int(w))
+		} else {
+			s.solveWorld(g, p, int(w), o, trusted, true, out)
+		}
+	}
+}
+
+// swept completes the columns of a world that the sweeps of package kernels/contact have solved.
+func (s *Solution) swept(p *Problem, w int) {
+	clear(s.Impulse[3*(w*p.Contacts+int(p.Count[w])) : 3*(w+1)*p.Contacts])
+	s.Bound[w], s.Steps[w], s.Status[w] = math.NaN(), 0, Solved
+}
+
+// newtonKernel solves a world by the kernel of Newton's method from the best impulses, and reports whether it is within
+// the tolerance.
+func (s *worldSolver) newtonKernel(g *groups, w int, o *Options) (done bool) {
+	impulse := g.problem.Impulse[3*w*g.problem.Contacts:]
+	for i, l := range s.best {
+		putVec(impulse[3*i:], r3.Scale(s.units.impulse(), l))
+	}
+	steps, ok := native.Newton(g.variant, &g.problem, w, &g.options, &s.scratch, s.stop, s.room)
+	if s.steps = steps; !ok {
+		return false
+	}
+	for i := range s.lambda {
+		s.lambda[i] = r3.Scale(1/s.units.impulse(), vecOf(impulse[3*i:]))
+	}
+	s.intoCones()
+	_, done = s.keep(o.Model, s.v, s.lambda, o.Tolerance)
+	return done
+}
+
+// worldChunk is the number of worlds that a worker takes at a time, so that few wait for a slow one.
+const worldChunk = 16
+
+// inParallel calls f for 0 to n-1 by so many workers, 0 to workers-1, each of which takes a chunk at a time. A context
+// that ends stops it between chunks. A panic of f ends the call with an error in place of the process.
+func inParallel(ctx context.Context, workers, n, chunk int, f func(worker, i int)) error {
+	return inChunks(ctx, workers, n, chunk, func(worker, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			f(worker, i)
+		}
+	})
+}
+
+// inChunks is inParallel with a call for each chunk, lo to hi-1.
+func inChunks(ctx context.Context, workers, n, chunk int, f func(worker, lo, hi int)) error {
+	return fault.Blocks(ctx, workers, n, chunk, func(worker int, chunks iter.Seq2[int, int]) {
+		for lo, hi := range chunks {
+			f(worker, lo, hi)
+		}
+	})
+}
+
+// recovered makes an error of a panic. It must be deferred by itself.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("contact: panic: %v", p)
+	}
 }

@@ -6,11 +6,11 @@ import (
 	"math"
 	"unsafe"
 
-	"clearance/batch"
-	"clearance/contact/lanes"
-	"clearance/geom"
-
 	"gonum.org/v1/gonum/spatial/r3"
+
+	"clearance/batch"
+	"clearance/geom"
+	native "clearance/kernels/contact"
 )
 
 // Step advances every world by one time step. force [W,B,6] is a force at the center of mass in N and a torque in N·m,
@@ -113,7 +113,7 @@ func (s *Simulation) prepare(worker *stepWorker, lo, hi int) {
 	}
 	left := worker.list
 	if s.variant != Off {
-		left = lanes.Prepare(s.variant, &s.kernel, &s.columns, left)
+		left = native.Prepare(s.variant, &s.kernel, &s.columns, left)
 	}
 	for _, w := range left {
 		s.setFree(int(w))
@@ -359,7 +359,7 @@ func (s *Simulation) assemble(worker *stepWorker, lo, hi int) {
 		}
 	}
 	r := s.results
-	rows := lanes.Rows{ShapeA: s.query.ShapeA, ShapeB: s.query.ShapeB, PositionA: s.query.PositionA,
+	rows := native.Rows{ShapeA: s.query.ShapeA, ShapeB: s.query.ShapeB, PositionA: s.query.PositionA,
 		PositionB: s.query.PositionB, RotationA: s.query.RotationA, RotationB: s.query.RotationB,
 		Normal: r.Normal().F64, Distance: r.Distance().F64, Gap: r.Gap(), WitnessA: r.WitnessA().F64,
 		WitnessB: r.WitnessB().F64, MaxGap: s.maxGap}
@@ -376,7 +376,7 @@ func (s *Simulation) assemble(worker *stepWorker, lo, hi int) {
 // addContacts adds the contact points of worlds, for which there is room, to their problems.
 func (s *Simulation) addContacts(list []int32) {
 	if s.variant != Off {
-		lanes.Assemble(s.variant, &s.rules, &s.columns, &s.assembly, list)
+		native.Assemble(s.variant, &s.rules, &s.columns, &s.assembly, list)
 	}
 	for _, w := range list {
 		to := s.gap[int(w)*s.capacity:]
@@ -557,3 +557,183 @@ func (s *Simulation) finishWorld(w int) {
 
 // remember keeps the contacts and impulses of a solve, from which the next one starts.
 func (s *Simulation) remember(w int) { s.side[w], s.oldN[w] = 1-s.side[w], s.problem.Count[w] }
+
+// What a solved step does to the bodies: the audit of the energy, and the integration.
+
+// nextState is where a step takes a body.
+type nextState struct {
+	pose               geom.Pose
+	velocity, momentum r3.Vec
+	angle, reach       float64 // of the rotation, and how far it moves a point of the body at most
+}
+
+// move audits the solves of the open worlds and finds where they take the bodies. A world stays open if a pair without
+// contacts may meet on the way; other pairs that may penetrate too deep are suspects.
+func (s *Simulation) move(worker *stepWorker, lo, hi int) {
+	worker.list = worker.list[:0]
+	for w := lo; w < hi; w++ {
+		if s.open[w] {
+			s.open[w] = false
+			if s.state.Status[w] == Advanced {
+				worker.list = append(worker.list, int32(w))
+			}
+		}
+	}
+	if s.variant != Off {
+		native.Move(s.variant, &s.kernel, &s.columns, worker.list)
+	} else {
+		for _, w := range worker.list {
+			s.audit(int(w))
+			s.advanceWorld(int(w))
+		}
+	}
+	for _, w := range worker.list {
+		s.state.Solves[w]++
+		s.decide(worker, int(w))
+	}
+}
+
+// decide sets the status of a world by the audit of its solve.
+func (s *Simulation) decide(worker *stepWorker, w int) {
+	st := &s.state
+	switch {
+	case s.solution.Status[w] == Invalid:
+		st.Status[w] = StepInvalid
+		return
+	case s.solution.Status[w] != Solved || !(math.Abs(st.Energy[w]) <= s.allowed[w]):
+		if !s.o.Accept {
+			st.Status[w] = SolveUndecided
+			return
+		}
+		st.Status[w] = Accepted
+	}
+	switch s.change[w] {
+	case notFinite:
+		st.Status[w] = StepInvalid
+		return
+	case tooFast:
+		st.Status[w] = TooFast
+		return
+	}
+	if s.gainsEnergy(worker, w) || !(2*s.o.TimeStep*s.change[w] <= s.spare[w]) && s.missed(w) {
+		s.reopen(worker, w)
+		return
+	}
+	worker.suspects = s.unproved(w, worker.suspects)
+}
+
+// advanceWorld finds where the velocities of the solve take the bodies of a world.
+func (s *Simulation) advanceWorld(w int) {
+	change, fault := 0.0, 0.0 // of the relative speed of points of two bodies
+	for b := range s.scene.Body {
+		k := w*len(s.scene.Body) + b
+		if !s.validAfter(k) {
+			fault = notFinite
+			continue
+		}
+		if !s.advance(k, b) && fault == 0 {
+			fault = tooFast
+		}
+		body := &s.bodies[k]
+		change = max(change, length(r3.Sub(body.next.velocity, body.velocity))+body.next.reach/s.o.TimeStep-body.rim)
+	}
+	s.change[w] = change
+	if fault != 0 {
+		s.change[w] = fault
+	}
+}
+
+// The change of a world that is not advanced.
+const notFinite, tooFast = -1, -2
+
+// validAfter reports whether the state of a body after the step is finite.
+func (s *Simulation) validAfter(k int) bool {
+	v := s.solution.Velocity[6*k : 6*k+6]
+	return finite(v...) && finite(s.state.Pose[7*k]+s.o.TimeStep*v[0], s.state.Pose[7*k+1]+s.o.TimeStep*v[1],
+		s.state.Pose[7*k+2]+s.o.TimeStep*v[2])
+}
+
+// advance finds where the velocities of the solve take body b of its world, entry k of all. It reports false of a body
+// that rotates too fast.
+func (s *Simulation) advance(k, b int) (ok bool) {
+	dt, body := s.o.TimeStep, &s.bodies[k]
+	v, free := s.solution.Velocity[6*k:6*k+6], s.problem.Velocity[6*k:6*k+6]
+	spin := vecOf(v[3:])
+	next := &body.next
+	*next = nextState{pose: geom.Pose{Position: vecOf(s.state.Pose[7*k:]), Rotation: quaternion(s.state.Pose[7*k+3:])},
+		velocity: vecOf(v), momentum: body.momentum}
+	rotation := &next.pose.Rotation
+	if s.scene.movable(int32(b)) { // a body without contacts keeps the bits of its momentum
+		change := (*sym3)(s.problem.Inertia[6*k:]).mul(r3.Sub(spin, vecOf(free[3:])))
+		next.momentum = r3.Add(body.momentum, change)
+		*rotation, next.angle, ok = rotate(&s.columns.Fixed[b], body.pose.Rotation, &body.matrix, next.momentum, dt)
+	} else if next.velocity == (r3.Vec{}) && spin == (r3.Vec{}) {
+		return true
+	} else {
+		*rotation, next.angle, ok = rotateSteady(body.pose.Rotation, r3.Scale(dt, spin))
+	}
+	if next.angle != 0 {
+		next.reach = next.angle * s.arm[b]
+	}
+	m := geom.Pose{Rotation: *rotation}.Matrix()
+	center := addScaled(body.center, dt, next.velocity)
+	next.pose.Position = r3.Sub(center, m.MulVec(s.scene.center(b)))
+	return ok
+}
+
+// The audit of a solve: the identity of the energy that a step changes.
+
+// pointVelocity is the velocity after the step of the point of a body at an arm.
+func (s *Simulation) pointVelocity(w int, body int32, arm []float64) r3.Vec {
+	v := (*[6]float64)(s.solution.Velocity[6*(w*len(s.scene.Body)+int(body)):])
+	r := (*[3]float64)(arm)
+	return r3.Vec{X: v[0] + v[4]*r[2] - v[5]*r[1], Y: v[1] + v[5]*r[0] - v[3]*r[2], Z: v[2] + v[3]*r[1] - v[4]*r[0]}
+}
+
+// audit sets the error of the energy identity of a world and the error that its residuals and rounding allow, and the
+// impulses in world axes.
+func (s *Simulation) audit(w int) {
+	p, bodies := &s.problem, len(s.scene.Body)
+	impulse := s.impulse[3*s.contactsOf(w, 1-s.side[w]):]
+	size := 0.0 // sum of the magnitudes of all terms
+	add := func(sum *float64, x float64) {
+		*sum += x
+		size += math.Abs(x)
+	}
+	var left, right float64
+	for b := range bodies {
+		if !s.scene.movable(int32(b)) {
+			continue
+		}
+		k := w*bodies + b
+		v, f := s.solution.Velocity[6*k:6*k+6], p.Velocity[6*k:6*k+6]
+		i := (*sym3)(p.Inertia[6*k:])
+		linear, angular := vecOf(v), vecOf(v[3:])
+		add(&left, p.Mass[k]*r3.Dot(linear, r3.Sub(linear, vecOf(f))))
+		add(&left, r3.Dot(angular, i.mul(r3.Sub(angular, vecOf(f[3:])))))
+		size += p.Mass[k]*r3.Norm2(linear) + r3.Dot(angular, i.mul(angular))
+	}
+	contacts := int(p.Count[w])
+	for i := range contacts {
+		c := w*p.Contacts + i
+		q := frameRows(p.Frame[9*c:])
+		l := vecOf(s.solution.Impulse[3*c:])
+		world := addScaled(addScaled(r3.Scale(l.X, q[0]), l.Y, q[1]), l.Z, q[2])
+		putVec(impulse[3*i:], world)
+		ofA, ofB := s.pointVelocity(w, p.BodyA[c], p.ArmA[3*c:]), s.pointVelocity(w, p.BodyB[c], p.ArmB[3*c:])
+		if !s.scene.movable(p.BodyA[c]) { // its work on the other body
+			add(&left, -dotVec(world, ofA))
+		}
+		if !s.scene.movable(p.BodyB[c]) {
+			add(&left, dotVec(world, ofB))
+		}
+		add(&right, l.Z*p.Target[c])
+		if s.o.Solve.Model == NCP {
+			relative := r3.Sub(ofB, ofA)
+			add(&right, -p.Friction[c]*l.Z*slipSpeed(dotVec(q[0], relative), dotVec(q[1], relative)))
+		}
+	}
+	const rounding = 1e-12 // of sums of some hundred products
+	s.state.Energy[w] = left - right
+	s.allowed[w] = float64(contacts)*s.solution.Complementarity[w] + rounding*size
+}

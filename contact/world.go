@@ -5,9 +5,9 @@ import (
 	"math"
 	"sync/atomic"
 
-	"clearance/contact/lanes"
-
 	"gonum.org/v1/gonum/spatial/r3"
+
+	native "clearance/kernels/contact"
 )
 
 // twist is the velocity of a body, or M⁻¹Jᵀλ: that of the center of mass, and the angular velocity.
@@ -51,8 +51,8 @@ type worldSolver struct {
 	bestError           float64
 	sweeps, steps       int
 	newton              newtonState
-	group               [lanes.Width]int32
-	scratch             lanes.Scratch
+	group               [native.Width]int32
+	scratch             native.Scratch
 	sharing             int             // the memory: goroutines of the call, see room
 	ctx                 context.Context // of the call, nil for none
 	stop                *atomic.Int32   // set when ctx has ended, for kernels in C; nil for none
@@ -223,4 +223,211 @@ func (s *worldSolver) form(v []twist, lambda []r3.Vec) {
 	for i := range s.rows {
 		s.apply(v, &s.rows[i], lambda[i])
 	}
+}
+
+// units are those in which a world is solved: powers of two near its masses, lengths and speeds. So no number of a
+// solver depends on the units of the problem, and scaling masses, lengths or times by powers of two scales the answer
+// by powers of two, bit for bit: multiplications by powers of two are exact short of the ends of the range of float64.
+type units struct{ mass, length, speed float64 }
+
+// exponentLimit bounds the exponents of units, so that products of some of them stay within the range of float64.
+const exponentLimit = 150
+
+func (u *units) impulse() float64 { return u.mass * u.speed }
+func (u *units) energy() float64  { return u.mass * u.speed * u.speed }
+func (u *units) spin() float64    { return u.speed / u.length }
+func (u *units) inertia() float64 { return u.mass * u.length * u.length }
+
+// exponentOf is the exponent e of x = f·2^e, ½ ≤ f < 1, of x > 0.
+func exponentOf(x float64) int {
+	_, e := math.Frexp(x)
+	return e
+}
+
+// powerOfTwo is 2^e.
+func powerOfTwo(e int) float64 { return math.Ldexp(1, max(-exponentLimit, min(e, exponentLimit))) }
+
+// unitsOf finds the units of world w: the middle of the exponents of the masses of the bodies that move, and of those
+// of their radii of gyration, and the largest speed of a body, of its rotation at that radius, or of a target.
+func (p *Problem) unitsOf(w int) units {
+	lightest, heaviest, shortest, longest := math.MaxInt32, math.MinInt32, math.MaxInt32, math.MinInt32
+	for b := w * p.Bodies; b < (w+1)*p.Bodies; b++ {
+		if math.IsInf(p.Mass[b], 1) {
+			continue
+		}
+		m := exponentOf(p.Mass[b])
+		i := p.Inertia[6*b : 6*b+3]
+		l := (exponentOf(i[0]+i[1]+i[2]) - m) >> 1
+		lightest, heaviest = min(lightest, m), max(heaviest, m)
+		shortest, longest = min(shortest, l), max(longest, l)
+	}
+	if lightest > heaviest {
+		return units{1, 1, 1}
+	}
+	length := (shortest + longest) >> 1
+	speed, spin := 0.0, 0.0
+	for k := 6 * w * p.Bodies; k < 6*(w+1)*p.Bodies; k += 6 {
+		for i := range 3 {
+			speed, spin = max(speed, math.Abs(p.Velocity[k+i])), max(spin, math.Abs(p.Velocity[k+3+i]))
+		}
+	}
+	if len(p.Target) > 0 {
+		for _, t := range p.Target[w*p.Contacts : w*p.Contacts+int(p.Count[w])] {
+			speed = max(speed, math.Abs(t))
+		}
+	}
+	u := units{powerOfTwo((lightest + heaviest) >> 1), powerOfTwo(length), 1}
+	switch {
+	case speed > 0 && spin > 0:
+		u.speed = powerOfTwo(max(exponentOf(speed), exponentOf(spin)+length))
+	case speed > 0:
+		u.speed = powerOfTwo(exponentOf(speed))
+	case spin > 0:
+		u.speed = powerOfTwo(exponentOf(spin) + length)
+	}
+	return u
+}
+
+func dotVec(a, b r3.Vec) float64      { return a.X*b.X + a.Y*b.Y + a.Z*b.Z }
+func crossVec(a, b r3.Vec) r3.Vec     { return r3.Cross(a, b) }
+func vecOf(s []float64) r3.Vec        { return r3.Vec{X: s[0], Y: s[1], Z: s[2]} }
+func frameRows(s []float64) [3]r3.Vec { return [3]r3.Vec{vecOf(s), vecOf(s[3:]), vecOf(s[6:])} }
+func addScaled(a r3.Vec, f float64, b r3.Vec) r3.Vec {
+	return r3.Vec{X: a.X + f*b.X, Y: a.Y + f*b.Y, Z: a.Z + f*b.Z}
+}
+
+// sym3 is a symmetric matrix: xx, yy, zz, xy, xz, yz.
+type sym3 [6]float64
+
+func (s *sym3) mul(v r3.Vec) r3.Vec {
+	return r3.Vec{
+		X: s[0]*v.X + s[3]*v.Y + s[4]*v.Z,
+		Y: s[3]*v.X + s[1]*v.Y + s[5]*v.Z,
+		Z: s[4]*v.X + s[5]*v.Y + s[2]*v.Z,
+	}
+}
+
+// inverse is that of a positive definite matrix, by its adjugate.
+func (s *sym3) inverse() sym3 {
+	a, b, c, d, e, f := s[0], s[1], s[2], s[3], s[4], s[5]
+	xx, xy, xz := b*c-f*f, e*f-d*c, d*f-b*e
+	r := 1 / (a*xx + d*xy + e*xz)
+	return sym3{xx * r, (a*c - e*e) * r, (a*b - d*d) * r, xy * r, xz * r, (d*e - a*f) * r}
+}
+
+// minEigenvalue is the least eigenvalue by the trigonometric solution of the characteristic polynomial.
+func (s sym3) minEigenvalue() float64 {
+	off := s[3]*s[3] + s[4]*s[4] + s[5]*s[5]
+	if off == 0 {
+		return min(s[0], s[1], s[2])
+	}
+	mean := (s[0] + s[1] + s[2]) / 3
+	a, b, c := s[0]-mean, s[1]-mean, s[2]-mean
+	radius := math.Sqrt((a*a + b*b + c*c + 2*off) / 6)
+	a, b, c = a/radius, b/radius, c/radius
+	d, e, f := s[3]/radius, s[4]/radius, s[5]/radius
+	half := (a*(b*c-f*f) - d*(d*c-f*e) + e*(d*f-b*e)) / 2
+	angle := math.Acos(max(-1, min(1, half))) / 3
+	return mean + 2*radius*math.Cos(angle+2*math.Pi/3)
+}
+
+// largestBlock bounds the largest eigenvalue of a positive semidefinite 3×3 matrix from above, by at most 15 %:
+// (tr(Gτ)⁸)^(1/8)/τ with τ = 1/tr G, by three squarings.
+func largestBlock(g *[3][3]float64) float64 {
+	trace := g[0][0] + g[1][1] + g[2][2]
+	if !(trace > 0) {
+		return 0
+	}
+	a := *g
+	for i := range a {
+		for j := range a[i] {
+			a[i][j] /= trace
+		}
+	}
+	for range 3 {
+		var b [3][3]float64
+		for i := range b {
+			for j := range b[i] {
+				b[i][j] = a[i][0]*a[0][j] + a[i][1]*a[1][j] + a[i][2]*a[2][j]
+			}
+		}
+		a = b
+	}
+	return trace * math.Sqrt(math.Sqrt(math.Sqrt(a[0][0]+a[1][1]+a[2][2])))
+}
+
+// coneDistance is the distance of x from the cone {‖x_T‖ ≤ μx_N}. The order of the cases is that of μ = 0.
+func coneDistance(x r3.Vec, mu float64) float64 {
+	t := math.Sqrt(x.X*x.X + x.Y*x.Y)
+	switch {
+	case mu*t <= -x.Z:
+		return math.Sqrt(t*t + x.Z*x.Z)
+	case t <= mu*x.Z:
+		return 0
+	}
+	return (t - mu*x.Z) / math.Sqrt(1+mu*mu)
+}
+
+// dualDistance is the distance of c from the dual cone {c_N ≥ μ‖c_T‖}.
+func dualDistance(c r3.Vec, mu float64) float64 {
+	t := math.Sqrt(c.X*c.X + c.Y*c.Y)
+	switch {
+	case c.Z >= mu*t:
+		return 0
+	case t <= -mu*c.Z:
+		return math.Sqrt(t*t + c.Z*c.Z)
+	}
+	return (mu*t - c.Z) / math.Sqrt(1+mu*mu)
+}
+
+// projectCone is the closest point to x of the cone {‖x_T‖ ≤ μx_N}.
+func projectCone(x r3.Vec, mu float64) r3.Vec {
+	t := math.Sqrt(x.X*x.X + x.Y*x.Y)
+	if mu*t <= -x.Z {
+		return r3.Vec{}
+	}
+	if t <= mu*x.Z {
+		return x
+	}
+	n := (mu*t + x.Z) / (1 + mu*mu)
+	k := mu * n / t
+	return r3.Vec{X: x.X * k, Y: x.Y * k, Z: n}
+}
+
+// sweep is one sweep of projected Gauss-Seidel in velocity space: λ of every contact is updated from the current
+// v, and v at once by M⁻¹Jᵀdλ. G is never formed.
+//
+// NCP [AGIMUS2023, Contacts, Alg. 5], with the step 1/λ_max(G_TT) in place of 1/min(G_xx, G_yy), which can
+// exceed 2/λ_max and then never converges. CCP [Alg. 2], with the step 1/h in place of 3/tr(G_ii), which can
+// exceed 2/λ_max for some inertias.
+func (s *worldSolver) sweep(model Model, omega float64) {
+	for i := range s.rows {
+		r := &s.rows[i]
+		old := s.lambda[i]
+		c := r.slip(s.v, old)
+		var l r3.Vec
+		if model == CCP {
+			l = projectCone(addScaled(old, -omega/r.height, c), r.mu)
+		} else {
+			l = r.horizontal(old, c, omega)
+		}
+		s.lambda[i] = l
+		if d := r3.Sub(l, old); d != (r3.Vec{}) {
+			s.apply(s.v, r, d)
+		}
+	}
+}
+
+// horizontal updates the normal impulse and then, from the velocity that follows, the tangential one, which is
+// projected on the disc of radius μλ_N.
+func (r *row) horizontal(old, c r3.Vec, omega float64) r3.Vec {
+	n := max(0, old.Z-omega*c.Z*r.stepN)
+	d := n - old.Z
+	x := old.X - omega*(c.X+r.g[0][2]*d)*r.stepT
+	y := old.Y - omega*(c.Y+r.g[1][2]*d)*r.stepT
+	if t, radius := x*x+y*y, r.mu*n; t > radius*radius {
+		f := radius / math.Sqrt(t)
+		x, y = x*f, y*f
+	}
+	return r3.Vec{X: x, Y: y, Z: n}
 }

@@ -4,9 +4,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"clearance/contact/lanes"
 	"clearance/cpu/instructions"
 	"clearance/cpu/simd"
+	native "clearance/kernels/contact"
 )
 
 // TestUnknownKernels: every command that has kernels solve refuses a name that there are none of, of the environment
@@ -60,7 +60,7 @@ func TestKernelsOfContacts(t *testing.T) {
 		if err := f.chooseKernels(); err != nil {
 			t.Fatal(err)
 		}
-		if want := instructions.Best(name, lanes.Supported()); f.options.Solve.SIMD != want {
+		if want := instructions.Best(name, native.Supported()); f.options.Solve.SIMD != want {
 			t.Errorf("%s: contacts have the kernels %s, want %s", name, f.options.Solve.SIMD, want)
 		}
 	}

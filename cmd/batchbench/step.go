@@ -12,13 +12,13 @@ import (
 
 	"clearance/batch"
 	"clearance/contact"
-	"clearance/contact/lanes"
 	"clearance/contact/scenes"
 	"clearance/cpu"
 	"clearance/cpu/instructions"
 	"clearance/cpu/simd"
 	"clearance/dataset"
 	"clearance/internal/score"
+	native "clearance/kernels/contact"
 	"clearance/verify"
 
 	"github.com/spf13/cobra"
@@ -191,8 +191,8 @@ func (f *stepFlags) chooseKernels() error {
 		return err
 	}
 	pairs := instructions.Best(name, simd.Supported())
-	f.options.Solve.SIMD = instructions.Best(name, lanes.Supported())
-	f.kernels = fmt.Sprintf("%s, %s of %s", pairs, f.options.Solve.SIMD, lanes.Supported())
+	f.options.Solve.SIMD = instructions.Best(name, native.Supported())
+	f.kernels = fmt.Sprintf("%s, %s of %s", pairs, f.options.Solve.SIMD, native.Supported())
 	return nil
 }
 

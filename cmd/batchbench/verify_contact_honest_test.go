@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"clearance/contact"
-	"clearance/contact/lanes"
 	"clearance/contact/scenes"
+	native "clearance/kernels/contact"
 	"clearance/tests/need"
 	"clearance/verify"
 )
@@ -23,7 +23,7 @@ type contactQuestion struct {
 func contactQuestions() (list []contactQuestion) {
 	for _, kind := range scenes.Kinds() {
 		for _, m := range []contact.Model{contact.NCP, contact.CCP} {
-			for _, variant := range append(lanes.Supported(), contact.Off) {
+			for _, variant := range append(native.Supported(), contact.Off) {
 				list = append(list, contactQuestion{kind, m, variant})
 			}
 		}

@@ -1,6 +1,6 @@
 //go:build cgo && !amd64
 
-package lanes
+package contact
 
 // variants are those of this processor architecture.
 var variants = []variant{portable}

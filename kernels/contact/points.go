@@ -1,6 +1,6 @@
 //go:build cgo
 
-package lanes
+package contact
 
 /*
 #include "api.h"

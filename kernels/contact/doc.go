@@ -1,6 +1,6 @@
-// Package lanes is the fast half of package contact, in C. It solves contact problems of worlds of rigid bodies: by
-// sweeps of projected Gauss-Seidel with a world in each SIMD lane, and by Newton's method, one world at a time. And it
-// finds contact points of pairs, row by row. Package contact does what this package leaves.
+// Package contact holds the kernels of package clearance/contact, in C. They solve contact problems of worlds of rigid
+// bodies: by sweeps of projected Gauss-Seidel with a world in each SIMD lane, and by Newton's method, one world at a
+// time. They find contact points of pairs, row by row. Package clearance/contact does what this package leaves.
 //
 // The sweeps of [Sweep] are in float32 and start from relative velocities that are formed in float64. Residuals and
 // all of [Newton] are in float64; residuals are those of the impulses that are written, from these alone. The impulses
@@ -9,7 +9,7 @@
 //
 // A call belongs to one goroutine, and so does its [Scratch]. There is no error: input is checked by the caller.
 // Without cgo [Supported] is empty, and nothing else may be called.
-package lanes
+package contact
 
 // Portable is the variant of every processor.
 const Portable = "portable"

@@ -1,6 +1,6 @@
 //go:build cgo
 
-package lanes
+package contact
 
 /*
 #cgo CFLAGS: -O3 -std=gnu11 -Wall -Wno-psabi
