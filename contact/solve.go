@@ -40,8 +40,8 @@ type Options struct {
 	Workers int
 	// SIMD names the kernels as [clearance/cpu.Options] does: avx512, avx2, neon, portable or [Off], which is Go alone.
 	// Empty: what the environment variable CLEARANCE_SIMD names, and without it the best. The variant of
-	// package kernels/contact is the best of [native.Supported] that is not above the named one, and Go where there is none, as in builds
-	// without cgo. Residuals and statuses mean the same.
+	// package kernels/contact is the best of [native.Supported] that is not above the named one, and Go where there is
+	// none, as in builds without cgo. Residuals and statuses mean the same.
 	SIMD string
 }
 
@@ -85,8 +85,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// variantOf is the variant of package kernels/contact, or [Off], of the name of an option. A name of package kernels/contact itself stands
-// for its kernels also where package cpu is compiled without those of that name.
+// variantOf is the variant of package kernels/contact, or [Off], of the name of an option. A name of package
+// kernels/contact itself stands for its kernels also where package cpu is compiled without those of that name.
 func variantOf(name string) (string, error) {
 	if name == Off || slices.Contains(supported, name) {
 		return name, nil
@@ -402,9 +402,9 @@ func (r *row) intoCone(l r3.Vec) r3.Vec {
 // groupChunk is the number of groups that a worker takes at a time.
 const groupChunk = 2
 
-// groups are the worlds of a batch in the order in which package kernels/contact takes them: those that have contacts of the same
-// pairs of bodies beside each other. Each group has native.Width worlds, the last one fewer. The order changes no bit of
-// an answer. It is kept, since the next problem is mostly similar and the order is nearly right then.
+// groups are the worlds of a batch in the order in which package kernels/contact takes them: those that have contacts
+// of the same pairs of bodies beside each other. Each group has native.Width worlds, the last one fewer. The order
+// changes no bit of an answer. It is kept, since the next problem is mostly similar and the order is nearly right then.
 type groups struct {
 	worlds  []world
 	variant string // of the kernels, "" for none
