@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -73,3 +74,60 @@ func (j *Job) checkResults() error {
 	}
 	return j.Results.CheckShape()
 }
+
+// Held is a batch that stays in the memory of a device between calls: its library, its pairs
+// and the poses of its bodies. A rollout holds its worlds once and then updates the poses.
+//
+// The methods may be called by several goroutines; calls are serialized. After Close, and
+// after the device was closed, they return errors.
+type Held interface {
+	// Len returns the number of rows.
+	Len() int
+
+	// Update reads the poses of in, an input of the same form and with as many rows as
+	// the one that is held. Its shapes and templates are ignored.
+	Update(ctx context.Context, in Input) error
+
+	// Run answers all rows into out, which has o's columns and a status column. Rows
+	// that the device declines keep the status they had. After an error the contents of
+	// all rows are undefined.
+	Run(ctx context.Context, o *Options, out *Results) error
+
+	// Close frees the memory of the batch. Closing again does nothing.
+	Close() error
+}
+
+// DeviceKind is the kind of a device, best first.
+type DeviceKind uint8
+
+// Kinds of device.
+const (
+	DiscreteGPU DeviceKind = iota
+	IntegratedGPU
+	VirtualGPU
+	SoftwareGPU // a Vulkan driver that runs on the CPU
+	CPU
+	DeviceKindCount
+)
+
+var deviceKindNames = [DeviceKindCount]string{"discrete", "integrated", "virtual", "software", "cpu"}
+
+func (k DeviceKind) String() string { return name(deviceKindNames[:], uint8(k), "device") }
+
+// Device describes the device of a back end.
+type Device struct {
+	Kind   DeviceKind
+	Name   string // as reported by the driver or the system
+	Driver string // driver and version, or the instruction set
+
+	// Proof is the arithmetic that proves answers in single precision: "double precision", "two floats", or
+	// "two floats, no double precision"; "" where there is no choice.
+	Proof string
+
+	// Reason states in one line why the device cannot be used and what to do about it;
+	// "" if it can be used.
+	Reason string
+}
+
+// Usable reports whether the device can be used.
+func (d *Device) Usable() bool { return d.Reason == "" }

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"clearance/batch"
@@ -122,4 +123,190 @@ func clearDerivatives(whole *batch.Results) {
 	only := *whole
 	only.Drop(^batch.DerivedColumns)
 	only.Fail(0, only.N)
+}
+
+// Multiplier is implemented by back ends that take products of the derivatives of answers which they keep.
+type Multiplier interface {
+	// Multiplies reports whether the back end takes products of the derivatives that the options configure.
+	Multiplies(o *batch.Options) bool
+
+	// Multiply takes the products of all rows of the job, and returns those that it leaves, in rising order, whose
+	// results are zero; of sums by body, the worlds with such rows. Which are left depends on these rows alone.
+	Multiply(ctx context.Context, job *batch.Job, p *batch.Product) (left []int, err error)
+}
+
+// multipliedRows is the number of rows whose answers are held at a time: memory that caches hold, and work for all
+// processors.
+func multipliedRows() int { return min(4096*max(runtime.GOMAXPROCS(0), 2), 1<<16) }
+
+// Multiply answers the rows of a job, whose results and columns it ignores, and multiplies their Jacobians with
+// vectors, see [batch.Product]. A [Multiplier] hands back products alone; rows that it leaves, and those of other back
+// ends, are answered block by block and multiplied by the differentiator. It returns the number of rows that were not.
+//
+// Rows without an answer have zeros. With sums by body, worlds that have left rows are answered as a whole.
+func (d *Dispatcher) Multiply(ctx context.Context, job *batch.Job, p *batch.Product, o Options) (kept int, err error) {
+	if err := job.CheckInput(); err != nil {
+		return 0, err
+	}
+	if err := p.Check(job.Input); err != nil {
+		return 0, err
+	}
+	if p.Sums != nil {
+		return 0, fmt.Errorf("dispatch: sums of products of sets: %w", batch.ErrNotAvailable)
+	}
+	m := multiplication{d: d, job: *job, p: p, run: Options{Backend: o.Backend}, rows: 1}
+	m.job.Results, m.job.Reduction, m.job.Options.Columns = nil, nil, batch.ColDNormal
+	n := job.Input.Len()
+	choice, err := d.Choose(o.Backend, &m.job.Options, n)
+	if err != nil || n == 0 {
+		return 0, err
+	}
+	m.derive, m.answers, m.job.Options = choice.derive, choice.answers, primaryOf(choice.derive, &m.job.Options)
+	if p.Bodies {
+		m.worlds = job.Input.(*batch.Worlds)
+		m.rows = len(m.worlds.TemplateA)
+	}
+	left, tried, err := m.ask(ctx, choice.Share[0])
+	if err != nil {
+		return 0, err
+	}
+	if !tried {
+		left = make([]int, n/m.rows)
+		for i := range left {
+			left[i] = i
+		}
+	}
+	for at, block := 0, max(multipliedRows()/m.rows, 1); at < len(left); at += block {
+		if err := m.complete(ctx, left[at:min(at+block, len(left))]); err != nil {
+			return 0, err
+		}
+	}
+	return n - len(left)*m.rows, nil
+}
+
+// multiplication is one call of Multiply.
+type multiplication struct {
+	d       *Dispatcher
+	job     batch.Job
+	p       *batch.Product
+	run     Options // of answers
+	derive  Differentiator
+	answers batch.Answers
+	worlds  *batch.Worlds // of sums by body
+	rows    int           // of what is left as a whole: a row, or a world
+
+	results  *batch.Results // of a block
+	products []float64      // of its rows, where they are summed or copied
+}
+
+// ask has a back end take the products. tried is false if it is none that does, or fails.
+func (m *multiplication) ask(ctx context.Context, b Backend) (left []int, tried bool, err error) {
+	defer recovered("back end "+b.Name(), &err)
+	x, ok := As[Multiplier](b)
+	if !ok || !x.Multiplies(&m.job.Options) {
+		return nil, false, nil
+	}
+	left, err = x.Multiply(ctx, &m.job, m.p)
+	if err != nil && !ended(ctx, err) {
+		return nil, false, nil // others answer the rows
+	}
+	return left, true, err
+}
+
+// complete answers rows, or the rows of worlds, and takes their products.
+func (m *multiplication) complete(ctx context.Context, left []int) error {
+	in, out := m.p.Kind.Widths()
+	first, n := left[0]*m.rows, len(left)*m.rows
+	part := batch.Product{Kind: m.p.Kind}
+	sub := &batch.Job{Library: m.job.Library, Options: m.job.Options}
+	sub.Options.WarmStart = nil // a start changes no answer beyond its gap
+	consecutive := left[len(left)-1] == left[0]+len(left)-1
+	var err error
+	if consecutive {
+		if sub.Input, err = m.rowsOf(first, first+n); err != nil {
+			return err
+		}
+		part.Operands = m.p.Operands[in*first : in*(first+n)]
+	} else {
+		sub.Input, part.Operands = m.gather(left)
+	}
+	if consecutive && m.worlds == nil {
+		part.Results = m.p.Results[out*first : out*(first+n)]
+	} else {
+		part.Results = resized(&m.products, out*n)
+	}
+	if m.results == nil || m.results.N < n {
+		m.results = batch.NewResults(n, &sub.Options)
+	}
+	sub.Results = m.results.Slice(0, n)
+	if _, err := m.d.Run(ctx, sub, m.run); err != nil {
+		return err
+	}
+	if err := m.derive.Multiply(ctx, sub, first, &part, m.answers); err != nil {
+		return fmt.Errorf("dispatch: products of %d rows: %w", n, err)
+	}
+	for k, unit := range left {
+		from := part.Results[out*m.rows*k : out*m.rows*(k+1)]
+		switch {
+		case m.worlds != nil:
+			width := batch.BodyWidth * m.worlds.BodiesPerWorld()
+			m.sum(m.p.Results[width*unit:width*(unit+1)], from)
+		case !consecutive:
+			copy(m.p.Results[out*unit:], from)
+		}
+	}
+	return nil
+}
+
+// rowsOf returns consecutive rows of the input, whose memory they share if it can.
+func (m *multiplication) rowsOf(lo, hi int) (batch.Input, error) {
+	type source interface {
+		Rows(lo, hi int, used batch.Input) (batch.Input, error)
+	}
+	if s, ok := m.job.Input.(source); ok {
+		return s.Rows(lo, hi, nil)
+	}
+	list := make([]int, (hi-lo)/m.rows)
+	for i := range list {
+		list[i] = lo/m.rows + i
+	}
+	pairs, _ := m.gather(list)
+	return pairs, nil
+}
+
+// gather returns rows, or the rows of worlds, as a list, and their operands.
+func (m *multiplication) gather(left []int) (batch.Input, []float64) {
+	in, _ := m.p.Kind.Widths()
+	pairs := batch.NewPairs(len(left) * m.rows)
+	operands := make([]float64, 0, in*pairs.Len())
+	var row batch.Row
+	for k, unit := range left {
+		first := unit * m.rows
+		for i := range m.rows {
+			m.job.Input.Row(first+i, &row)
+			pairs.SetRow(k*m.rows+i, &row)
+		}
+		operands = append(operands, m.p.Operands[in*first:in*(first+m.rows)]...)
+	}
+	return pairs, operands
+}
+
+// resized returns n numbers of the memory, which grows.
+func resized(memory *[]float64, n int) []float64 {
+	if len(*memory) < n {
+		*memory = make([]float64, n)
+	}
+	return (*memory)[:n]
+}
+
+// sum adds up the gradients of the rows of a world by body, in the order of the rows, A before B.
+func (m *multiplication) sum(to, rows []float64) {
+	clear(to)
+	for i := range m.rows {
+		for side, body := range [2]int32{m.worlds.TemplateA[i], m.worlds.TemplateB[i]} {
+			for j, v := range rows[batch.TwistWidth*i+batch.BodyWidth*side:][:batch.BodyWidth] {
+				to[batch.BodyWidth*int(body)+j] += v
+			}
+		}
+	}
 }

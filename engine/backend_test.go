@@ -12,10 +12,10 @@ import (
 
 	"clearance/batch"
 	"clearance/dispatch"
-	"clearance/engine/internal/soak"
 	"clearance/engine/internal/vk"
 	"clearance/geom"
 	"clearance/internal/layout"
+	"clearance/internal/testkit"
 	"clearance/internal/testkit/rowcheck"
 	"clearance/tests/need"
 
@@ -32,7 +32,7 @@ func TestOpenClose(t *testing.T) {
 	if os.Getenv("CLEARANCE_SOAK") != "" {
 		times = 200
 	}
-	defer soak.Garbage()()
+	defer testkit.Garbage()()
 	var first, last usage
 	for k := range times {
 		validated := k%4 == 0

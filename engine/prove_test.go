@@ -2,12 +2,17 @@ package engine
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"clearance/batch"
+	"clearance/dataset/generate"
 	"clearance/dispatch"
+	"clearance/engine/internal/vk"
 	"clearance/internal/layout"
 	"clearance/internal/testkit/rowcheck"
+	"clearance/tests/need"
 )
 
 // listed returns the number of rows in a list of the latest chunk.
@@ -147,4 +152,108 @@ func TestGrowthProved(t *testing.T) {
 			}
 		})
 	}
+}
+
+// proofs are devices whose proofs take sums of two floats: with double precision for other rows, and without.
+var proofs = []struct {
+	name    string
+	options Options
+}{
+	{"two floats", Options{Proof: ProofTwoFloats}},
+	{"no shaderFloat64", Options{disable: vk.Float64}},
+}
+
+// TestTwoFloatSets: with proofs in sums of two floats the audit refutes nothing on any set, and the answers are those
+// of the CPU. A device without double precision proves most separated rows and declines the others, which are counted.
+func TestTwoFloatSets(t *testing.T) {
+	for _, p := range proofs {
+		t.Run(p.name, func(t *testing.T) {
+			b, c := open(t, p.options), processor(t)
+			if want := describeProof(ProofTwoFloats, p.options.disable == 0); b.Device().Proof != want {
+				t.Fatalf("proof %q, want %q", b.Device().Proof, want)
+			}
+			rows := size(300, 1000, 20000)
+			for _, name := range setNames {
+				for _, q := range []batch.Query{batch.Distance, batch.Collide} {
+					t.Run(fmt.Sprintf("%s/%v", name, q), func(t *testing.T) {
+						lib, pairs := set(t, name, 0, rows)
+						job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: q}}
+						before := b.Stats().Declined
+						rep := run(t, job, dispatch.Options{}, b, c)
+						after := b.Stats().Declined
+						rowcheck.Audit(t, job)
+						want := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: q}}
+						wantRep := run(t, want, dispatch.Options{}, c)
+						if q == batch.Distance {
+							compare(t, job, job.Results, want.Results)
+						}
+						if rep.Counts[batch.Undecided] > wantRep.Counts[batch.Undecided] ||
+							rep.Counts[batch.Invalid] != 0 {
+							t.Errorf("statuses %v, on the CPU %v", rep.Counts, wantRep.Counts)
+						}
+						declined := after.Sum() - before.Sum()
+						if after.Unknown != 0 || declined != int64(rep.Declined()) {
+							t.Errorf("declined %+v, before %+v, report %d", after, before, rep.Declined())
+						}
+						t.Logf("%d of %d rows separated, %d declined", rep.Counts[batch.Separated], rows, declined)
+					})
+				}
+			}
+		})
+	}
+}
+
+// meshes is where scanned objects lie, next to the project. They are not part of it.
+var meshes = filepath.Join("..", "..", "shared", "data", "ycb")
+
+// TestTwoFloatMillion: with proofs in sums of two floats, of a million mixed rows and a hundred thousand of every other
+// set, those of adversarial pairs and of scanned objects included, the audit refutes none, and none is undecided.
+func TestTwoFloatMillion(t *testing.T) {
+	need.Full(t, "TestTwoFloatSets audits fewer rows")
+	const portion = 100_000
+	for _, p := range proofs {
+		t.Run(p.name, func(t *testing.T) {
+			b, c := openSpecialised(t, p.options), processor(t)
+			for _, name := range append([]string{"mesh"}, setNames...) {
+				portions := 1
+				if name == "mixed" {
+					portions = 10
+				}
+				t.Run(name, func(t *testing.T) {
+					o := generate.Options{Shapes: 256}
+					if name == "mesh" {
+						if _, err := os.Stat(meshes); err != nil {
+							t.Skip("SKIPPED: no scanned objects in ../shared/data/ycb, seen from the project's root")
+						}
+						o = generate.Options{Meshes: []string{meshes}}
+					}
+					for seed := range portions {
+						g, err := generate.New(name, uint64(seed+1), o)
+						if err != nil {
+							t.Fatal(err)
+						}
+						pairs := batch.NewPairs(portion)
+						g.Fill(pairs, 0)
+						for _, q := range []batch.Query{batch.Distance, batch.Penetration, batch.Collide} {
+							t.Run(fmt.Sprintf("%v %d", q, seed+1), func(t *testing.T) {
+								twoFloatRows(t, &batch.Job{Library: g.Library(), Input: pairs,
+									Options: batch.Options{Query: q}}, b, c)
+							})
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+// twoFloatRows answers and audits a job, whose rows all have an answer.
+func twoFloatRows(t *testing.T, job *batch.Job, backends ...dispatch.Backend) {
+	rep := run(t, job, dispatch.Options{}, backends...)
+	audit := rowcheck.Audit(t, job)
+	if n := audit.Undecided() + audit.Status.Invalid; n > 0 {
+		t.Errorf("%d rows undecided or invalid: %v", n, rep.Counts)
+	}
+	t.Logf("%d rows: %v, %d declined, %d refuted, %d undecided", audit.Rows, rep.Counts, rep.Declined(), audit.Wrong(),
+		audit.Undecided())
 }

@@ -142,7 +142,7 @@ func BenchmarkGrid(b *testing.B) {
 					copy(less.Hi[k], boxes.Hi[k])
 				}
 				pairs := 0
-				begin := processorTime(b)
+				begin := testkit.CPUTime(b)
 				for i := 0; b.Loop(); i++ {
 					pairs += find(b, &f, []*broadphase.Boxes{boxes, less}[i%2])
 				}
@@ -159,7 +159,7 @@ func BenchmarkGrid(b *testing.B) {
 					}
 				}
 				pairs := 0
-				begin := processorTime(b)
+				begin := testkit.CPUTime(b)
 				for i := 0; b.Loop(); i++ {
 					pairs += find(b, &f, moved[i%2])
 				}
@@ -173,7 +173,7 @@ func BenchmarkGrid(b *testing.B) {
 					b.Fatal(err)
 				}
 				defer held.Close()
-				rows, begin := 0, processorTime(b)
+				rows, begin := 0, testkit.CPUTime(b)
 				for b.Loop() {
 					r, _, err := held.Run(context.Background())
 					if err != nil {
@@ -198,7 +198,7 @@ func find(b *testing.B, f *broadphase.Finder, boxes *broadphase.Boxes) int {
 // perPair reports the time of each of all pairs of a benchmark, by the clock and of processors since it began.
 func perPair(b *testing.B, pairs int, begin time.Duration) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(pairs), "ns/pair")
-	b.ReportMetric(float64((processorTime(b)-begin).Nanoseconds())/float64(pairs), "cpu-ns/pair")
+	b.ReportMetric(float64((testkit.CPUTime(b)-begin).Nanoseconds())/float64(pairs), "cpu-ns/pair")
 	b.ReportMetric(float64(pairs)/float64(b.N), "pairs")
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -346,3 +347,103 @@ func (b *Batch) step(ctx context.Context) (*Results, Report, error) {
 	rep.Wall = time.Since(start)
 	return b.results, *rep, err
 }
+
+// Step is [Batch.Update] and [Batch.Run] in one call, into results of the caller, which have the form of those that
+// [NewResults] allocates for the options of the batch. The batch keeps no reference to w and out. Sparse results, of
+// all pairs by rows, have a length that is not known before, and are refused: see [Batch.Find].
+func (b *Batch) Step(ctx context.Context, w *batch.Worlds, out *Results) (Report, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.sparse() {
+		return Report{}, errors.New("rollout: a step of all pairs into results of a length that is not known before")
+	}
+	_, rep, err := b.stepInto(ctx, w, out)
+	return rep, err
+}
+
+// Find is a step with results of its own: the caller may keep them.
+func (b *Batch) Find(ctx context.Context, w *batch.Worlds) (*Results, Report, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stepInto(ctx, w, nil)
+}
+
+// stepInto is Step and, without results, Find.
+func (b *Batch) stepInto(ctx context.Context, w *batch.Worlds, out *Results) (*Results, Report, error) {
+	worlds, results, statuses := b.worlds, b.results, b.statuses
+	defer func() {
+		b.results, b.statuses = results, statuses
+		b.see(worlds)
+	}()
+	if err := b.update(w); err != nil {
+		return nil, Report{}, err
+	}
+	b.results = out
+	if err := b.makeResults(); err != nil {
+		return nil, Report{}, err
+	}
+	return b.step(ctx)
+}
+
+// see sets the worlds that the next step reads.
+func (b *Batch) see(w *batch.Worlds) {
+	b.worlds = w
+	for _, p := range b.pool {
+		p.worlds = w
+	}
+}
+
+// threshold is the distance beyond which a pair is not solved: +Inf if all are.
+func threshold(o *Options) float64 {
+	switch q := o.Query.Info(); {
+	case !q.SignedDistance:
+		return math.Inf(1)
+	case q.Boolean() || q.CutOff == batch.CutOffAtTouch:
+		return 0
+	case o.HasMaxDistance:
+		return o.MaxDistance
+	}
+	return math.Inf(1)
+}
+
+// ofParts returns the options of the query that the back end answers: those of the caller, with the
+// columns from which rows follow, and the largest distance as a cut-off.
+func ofParts(o *Options) batch.Options {
+	p := o.Options
+	columns := o.EffectiveColumns()
+	p.Columns = columns&^batch.ColBits | batch.ColStatus
+	if !o.StatusAlone() || columns&(batch.ColDistance|batch.ColGap) != 0 {
+		p.Columns |= batch.ColDistance | batch.ColGap
+	}
+	if o.HasMaxDistance && o.Query.Info().CutOff == batch.CallersCutOff && !(o.HasCutOff && o.CutOff < o.MaxDistance) {
+		p.CutOff, p.HasCutOff = o.MaxDistance, true
+	}
+	return p
+}
+
+// Options, and what they and the results consist of, are types of package batch: files of them need no solver.
+type (
+	Options      = batch.RolloutOptions
+	Reduce       = batch.Reduce
+	Results      = batch.RolloutResults
+	SweepResults = batch.SweepResults
+)
+
+// Reductions.
+const (
+	ReduceNone  = batch.ReduceNone
+	ReduceWorld = batch.ReduceWorld
+)
+
+// Codes of the column any of a world.
+const (
+	AnyNone    = batch.AnyNone
+	AnyContact = batch.AnyContact
+	AnyUnknown = batch.AnyUnknown
+)
+
+// NewResults allocates results of n rows.
+func NewResults(n int, o *Options) *Results { return batch.NewRolloutResults(n, o) }
+
+// ParseReduce is the inverse of the method String of [Reduce].
+func ParseReduce(s string) (Reduce, error) { return batch.ParseReduce(s) }

@@ -55,7 +55,6 @@ var layers = map[string][]string{
 	"shaders":                   {},
 	"engine":                    {"batch", "geom", "internal/layout", "shaders", "engine/internal/vk"},
 	"engine/internal/vk":        {},
-	"engine/internal/soak":      {}, // for tests alone
 	"cpu": {"batch", "geom", "internal/memory", "internal/meter", "ref", "cpu/instructions",
 		"cpu/kernels", "cpu/simd"},
 	"cpu/instructions":      {"cpu/simd"},

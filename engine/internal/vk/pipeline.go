@@ -9,8 +9,14 @@ package vk
 import "C"
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -140,4 +146,132 @@ func (p *Pipeline) Close() error {
 	defer p.d.life.RUnlock()
 	p.owner.release()
 	return nil
+}
+
+// A cache file is a magic string, the identity of device and driver, a SHA-256 of all but
+// itself, and the driver's bytes. The sum is ours because drivers trust their bytes beyond
+// Vulkan's own header: a damaged file can crash them.
+const cacheMagic = "clearance pipeline cache 1\n"
+
+// cacheIdentity changes whenever the driver would have no use for the bytes.
+func cacheIdentity(d *DeviceInfo) []byte {
+	b := make([]byte, 0, 44)
+	for _, v := range []uint32{d.VendorID, d.DeviceID, d.DriverVersion} {
+		b = append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
+	}
+	b = append(b, d.CacheUUID[:]...)
+	return append(b, d.UUID[:]...)
+}
+
+func encodeCache(d *DeviceInfo, data []byte) []byte {
+	out := append([]byte(cacheMagic), cacheIdentity(d)...)
+	h := sha256.New()
+	h.Write(out)
+	h.Write(data)
+	out = h.Sum(out)
+	return append(out, data...)
+}
+
+// decodeCache returns the driver's bytes, nil unless the file is whole and of this device.
+func decodeCache(file []byte, d *DeviceInfo) []byte {
+	head := append([]byte(cacheMagic), cacheIdentity(d)...)
+	rest, ok := bytes.CutPrefix(file, head)
+	if !ok || len(rest) < sha256.Size {
+		return nil
+	}
+	sum, data := rest[:sha256.Size], rest[sha256.Size:]
+	h := sha256.New()
+	h.Write(head)
+	h.Write(data)
+	if !bytes.Equal(h.Sum(nil), sum) {
+		return nil
+	}
+	return data
+}
+
+// writeCacheFile replaces the file in one step, unless it holds the same already.
+func writeCacheFile(path string, d *DeviceInfo, data []byte) error {
+	file := encodeCache(d, data)
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, file) {
+		return nil
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(file)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+const (
+	spirvMagic      = 0x07230203
+	spirvHeader     = 5 // words
+	opCapability    = 17
+	opMemoryModel   = 14 // ends the capabilities and extensions of a module (SPIR-V 2.4, logical layout)
+	spirvMinVersion = 0x00010000
+)
+
+// spirvWords returns the module as words of this machine.
+func spirvWords(b []byte) ([]uint32, error) {
+	if len(b) < 4*spirvHeader || len(b)%4 != 0 {
+		return nil, fmt.Errorf("%d bytes are no SPIR-V module", len(b))
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if order.Uint32(b) != spirvMagic {
+		order = binary.BigEndian
+	}
+	if order.Uint32(b) != spirvMagic {
+		return nil, errors.New("not SPIR-V: the magic number is missing")
+	}
+	words := make([]uint32, len(b)/4)
+	for i := range words {
+		words[i] = order.Uint32(b[4*i:])
+	}
+	if words[1] < spirvMinVersion {
+		return nil, fmt.Errorf("SPIR-V version %#x is not known", words[1])
+	}
+	return words, nil
+}
+
+// capabilityFeatures maps SPIR-V capabilities to the features that allow them.
+var capabilityFeatures = map[uint32]Feature{
+	9:    Float16,
+	10:   Float64,
+	11:   Int64,
+	12:   Int64Atomics,
+	22:   Int16,
+	39:   Int8,
+	4433: Storage16, // StorageBuffer16BitAccess
+	4448: Storage8,  // StorageBuffer8BitAccess
+	5345: MemoryModel,
+	5347: BufferAddress, // PhysicalStorageBufferAddresses
+}
+
+// spirvFeatures returns the features that the module's capabilities need.
+func spirvFeatures(code []uint32) Feature {
+	var need Feature
+	for i := spirvHeader; i < len(code); {
+		n, op := int(code[i]>>16), code[i]&0xffff
+		if n == 0 || i+n > len(code) || op == opMemoryModel {
+			break
+		}
+		if op == opCapability && n == 2 {
+			need |= capabilityFeatures[code[i+1]]
+		}
+		i += n
+	}
+	return need
 }

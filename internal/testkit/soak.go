@@ -1,6 +1,4 @@
-// Package soak has what tests need that run for a while beside a busy garbage collector and
-// then ask what was left behind.
-package soak
+package testkit
 
 import (
 	"fmt"
@@ -12,9 +10,9 @@ import (
 	"time"
 )
 
-// Time is how long a test is to run: what CLEARANCE_SOAK says ("120s"), else usual, or short
+// SoakTime is how long a test is to run that soaks the engine: what CLEARANCE_SOAK says ("120s"), else usual, or short
 // under -short.
-func Time(t *testing.T, usual, short time.Duration) time.Duration {
+func SoakTime(t *testing.T, usual, short time.Duration) time.Duration {
 	t.Helper()
 	if s := os.Getenv("CLEARANCE_SOAK"); s != "" {
 		d, err := time.ParseDuration(s)

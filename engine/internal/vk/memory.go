@@ -1,8 +1,10 @@
 package vk
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"sort"
 	"sync"
@@ -229,3 +231,138 @@ func (s *spans) taken() uint64 {
 }
 
 func (s *spans) empty() bool { return s.taken() == 0 }
+
+// A Buffer is a range of a Block. It is a value: copying it copies no memory. The zero
+// Buffer is empty.
+type Buffer struct {
+	block  *Block
+	offset uint64
+	size   uint64
+}
+
+// Block returns the block the buffer lies in.
+func (b Buffer) Block() *Block { return b.block }
+
+// Offset returns where in its block the buffer begins.
+func (b Buffer) Offset() uint64 { return b.offset }
+
+// Size returns the size in bytes.
+func (b Buffer) Size() uint64 { return b.size }
+
+// Slice returns size bytes of the buffer from offset on. It panics if they lie outside,
+// as slicing does.
+func (b Buffer) Slice(offset, size uint64) Buffer {
+	if offset > b.size || size > b.size-offset {
+		panic(badCall("slice buffer", "%d bytes at %d of %d", size, offset, b.size))
+	}
+	return Buffer{b.block, b.offset + offset, size}
+}
+
+// Bytes returns the mapped memory, nil if the host cannot reach it. Call Flush after
+// writing and before Submit, Invalidate after Wait and before reading. It must not be
+// used after the block is closed.
+func (b Buffer) Bytes() []byte {
+	if b.block == nil {
+		return nil
+	}
+	all := b.block.Bytes()
+	if all == nil {
+		return nil
+	}
+	return all[b.offset : b.offset+b.size : b.offset+b.size]
+}
+
+// Flush makes what the host wrote visible to work submitted afterwards. It is free where
+// the memory is coherent.
+func (b Buffer) Flush() error {
+	if b.block == nil || b.block.mapping == nil {
+		return badCall("flush", "the buffer is not mapped")
+	}
+	return b.block.flush(b.offset, b.size)
+}
+
+// Invalidate makes what the device wrote visible to the host. It is free where the memory
+// is coherent.
+func (b Buffer) Invalidate() error {
+	if b.block == nil || b.block.mapping == nil {
+		return badCall("invalidate", "the buffer is not mapped")
+	}
+	return b.block.invalidate(b.offset, b.size)
+}
+
+// Address returns the buffer's address on the device, 0 without feature BufferAddress.
+func (b Buffer) Address() uint64 {
+	if b.block == nil || b.block.address() == 0 {
+		return 0
+	}
+	return b.block.address() + b.offset
+}
+
+// A MemoryKind says what a block of memory is for.
+type MemoryKind int
+
+const (
+	// DeviceLocal is fastest for the device; the host may not reach it.
+	DeviceLocal MemoryKind = iota
+	// Upload is mapped memory that the host writes and the device reads.
+	Upload
+	// Readback is mapped memory that the device writes and the host reads, cached by the host if there is such.
+	Readback
+	// Unified is the device's own memory, mapped: integrated and software devices, or a resizable BAR.
+	Unified
+	kindCount
+)
+
+// String returns the kind in a word.
+func (k MemoryKind) String() string {
+	switch k {
+	case DeviceLocal:
+		return "device-local"
+	case Upload:
+		return "upload"
+	case Readback:
+		return "readback"
+	case Unified:
+		return "unified"
+	}
+	return "unknown"
+}
+
+// memoryCandidates returns the indices of the types that support kind, best first; types of
+// other heaps follow, for when the best is full.
+func memoryCandidates(types []MemoryType, kind MemoryKind) []uint32 {
+	var must, want, avoid MemoryFlag
+	switch kind {
+	case DeviceLocal:
+		must, avoid = MemoryDeviceLocal, MemoryHostVisible // leave what the host can reach to those who need it
+	case Upload:
+		// Not the device's own memory: where it is host-visible it is either small or Unified.
+		must, want, avoid = MemoryHostVisible|MemoryHostCoherent, 0, MemoryDeviceLocal|MemoryHostCached
+	case Readback:
+		must, want, avoid = MemoryHostVisible, MemoryHostCached|MemoryHostCoherent, MemoryDeviceLocal
+	case Unified:
+		must, avoid = MemoryDeviceLocal|MemoryHostVisible|MemoryHostCoherent, 0
+		want = MemoryHostCached
+	}
+	type candidate struct {
+		index uint32
+		score int
+	}
+	var list []candidate
+	for i, t := range types {
+		if t.Flags&must != must || t.Flags&(memoryLazy|memoryProtected|memoryVendor) != 0 {
+			continue
+		}
+		score := bits.OnesCount32(uint32(t.Flags&want))*4 - bits.OnesCount32(uint32(t.Flags&avoid))
+		if kind == Readback && t.Flags&MemoryHostCached != 0 {
+			score += 8 // reading uncached memory is slower by an order of magnitude
+		}
+		list = append(list, candidate{uint32(i), score})
+	}
+	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.score, a.score) })
+	out := make([]uint32, len(list))
+	for i, c := range list {
+		out[i] = c.index
+	}
+	return out
+}
