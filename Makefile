@@ -17,6 +17,8 @@ CHECKS := unit nocgo generated fuzz python race lint
 JOBS   ?= 2
 SYNC   := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
+STAMP := -X clearance/internal/console.version=$(VERSION)
+
 # The version is passed by -ldflags, so that a checkout that git refuses to read
 # (another owner, an unpacked archive) builds as well.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
@@ -26,7 +28,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 export GALLIVM_PERF ?= nopt
 
 .DEFAULT_GOAL := help
-.PHONY: help build viewer bench peers pictures gpu-check gpu-cost test test-all fmt lint format-check generate generated shaders vulkan cross nocgo unit race fuzz python wheel cover vulncheck clean
+.PHONY: help build viewer bench lab peers pictures gpu-check gpu-cost test test-all fmt lint format-check generate generated shaders vulkan cross nocgo unit race fuzz python wheel cover vulncheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -35,36 +37,39 @@ viewer: ## build bin/clearview, the viewer (needs the headers of OpenGL and X11)
 	$(GO) build -tags clearview -trimpath -o bin/clearview ./cmd/clearview
 
 build: ## build bin/batchbench
-	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/batchbench ./cmd/batchbench
+	$(GO) build -trimpath -ldflags '$(STAMP)' -o bin/batchbench ./cmd/batchbench
 
 bench: build ## the main job: a million pairs of all kinds, every answer audited
 	bin/batchbench run
 
-peers: ## install other collision libraries in bench/peers/build, for 'batchbench peers'
-	./bench/peers/setup.sh
+lab: ## build bin/lab, the measurements: papers, peers, matrix, scaling, gpu-cost, compare
+	$(GO) build -trimpath -ldflags '$(STAMP)' -o bin/lab ./lab/cmd/lab
 
-pictures: build ## draw docs/results/pictures anew from the results beside it
-	bin/batchbench peers --from docs/results/peers.json --pictures docs/results/pictures >/dev/null
-	bin/batchbench matrix --print-only --out docs/results
+peers: ## install other collision libraries in lab/peers/build, for 'lab peers'
+	./lab/peers/setup.sh
+
+pictures: lab ## draw lab/results/pictures anew from the results beside it
+	bin/lab peers --from lab/results/peers.json --pictures lab/results/pictures >/dev/null
+	bin/lab matrix --print-only --out lab/results
 
 gpu-check: ## check the scripts for a GPU: pack, unpack elsewhere, run with small sizes
 	./scripts/gpu-check.sh
 
 gpu-cost: vulkan ## what the shaders cost on GPUs, by compilers and without a GPU; NVIDIA=1: on those of NVIDIA as well
-	GO="$(GO)" NVIDIA="$(NVIDIA)" ./scripts/gpu-cost.sh
+	GO="$(GO)" NVIDIA="$(NVIDIA)" ./lab/gpucost/setup.sh
 
 test: vulkan ## what a change has to pass (.ci/run runs it); it lists what it leaves to test-all
 	$(MAKE) --keep-going --jobs=$(JOBS) $(SYNC) $(CHECKS)
 
 test-all: vulkan ## every test in full: sanitizers per variant, soak, ten minutes of fuzzing, other processors
 	CLEARANCE_TESTS=all CLEARANCE_SOAK=60s \
-		$(MAKE) --keep-going $(CHECKS) cross GALLIVM_PERF= FUZZTIME=600 RACE=./... RACE_TESTS=
+		$(MAKE) --keep-going $(CHECKS) cross GALLIVM_PERF= FUZZTIME=600 RACE='./... ./lab/...' RACE_TESTS=
 
 # With GOGC the garbage collector takes less of the time, for some memory.
 lint: format-check ## formatting, go vet, staticcheck
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted, run 'make fmt':"; echo "$$bad"; exit 1; fi
-	GOGC=400 $(GO) vet ./...
-	GOGC=400 $(GO) tool staticcheck ./...
+	GOGC=400 $(GO) vet ./... ./lab/...
+	GOGC=400 $(GO) tool staticcheck ./... ./lab/...
 
 format-check: ## whether C and GLSL are formatted (installs clang-format in build/tools)
 	./scripts/clang-format.sh
@@ -86,7 +91,7 @@ vulkan: ## what the Vulkan tests need; as root on Debian and Ubuntu it is instal
 	./scripts/vulkan-packages.sh
 
 nocgo: ## build everything without a C compiler, and test the CPU back end so
-	CGO_ENABLED=0 $(GO) build ./...
+	CGO_ENABLED=0 $(GO) build ./... ./lab/...
 	CGO_ENABLED=0 $(GO) test -short ./cpu/... ./rollout/broadphase
 
 cross: ## SIMD kernels of other processors under qemu, and all as Clang compiles them
@@ -109,7 +114,7 @@ wheel: ## build the Python wheel in build/python/dist
 	./scripts/wheel.sh
 
 cover: ## test coverage, by function, in cover.out
-	$(GO) test -short -coverpkg=./... -coverprofile=cover.out ./...
+	$(GO) test -short -coverpkg=./... -coverprofile=cover.out ./... ./lab/...
 	$(GO) tool cover -func=cover.out | tail -n 1
 
 vulncheck: ## known vulnerabilities in the code that is called; needs a network, and fails where it cannot check

@@ -14,7 +14,7 @@ import (
 
 // This file encodes column chunks. The column writers of the Arrow library (arrow-go 18.8) take two levels of 16 bits a
 // value, encode them one by one, copy values twice, and look up each value of a dictionary in a hash table: 270 ns per
-// row of results, see docs/notebook/files.md. Here plain values are pages as they lie in memory, levels of lists of a
+// row of results, see lab/notebook/files.md. Here plain values are pages as they lie in memory, levels of lists of a
 // fixed length are a constant, and dictionaries are tables. Metadata are the library's, and so is whatever columns are
 // copied.
 

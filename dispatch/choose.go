@@ -280,7 +280,7 @@ func estimateText(d time.Duration) string {
 //
 // Costs determine which back end is selected, never an answer. Those of the CPU were
 // measured with depths in Go: 1.4 µs per row on two processors for signed distances of the
-// benchmark sets, and a tenth of that for Boolean queries (docs/notebook/peers.md). Those of GPUs cover staging,
+// benchmark sets, and a tenth of that for Boolean queries (lab/notebook/peers.md). Those of GPUs cover staging,
 // submission and waiting, the link (about 180 bytes per row), and the time that the host
 // needs to write poses and to read columns. GPUs of each kind were not measured, so the
 // costs are biased in favour of the CPU; a back end with better figures is an [Estimator].

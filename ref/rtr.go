@@ -269,7 +269,7 @@ func epaFrom(p *Pair, o Options, t *trustRegion, ws *Workspace) Result {
 }
 
 // chosen returns the method that MethodAuto selects for a pair: RTR where both shapes are smooth and it
-// was measured to be faster, certificate included (section 7 of docs/results/papers.md), GJK and EPA
+// was measured to be faster, certificate included (section 7 of lab/results/papers.md), GJK and EPA
 // otherwise. One support value along the initial direction, not counted as an iteration, distinguishes
 // pairs that are separated along it from those that may overlap.
 //

@@ -24,7 +24,7 @@ import (
 )
 
 // envBoxes names a folder into which BenchmarkGrid writes the boxes of its scenes, for
-// bench/peers/drivers/broadphase.cpp: float64, lower and upper corner of each.
+// lab/peers/drivers/broadphase.cpp: float64, lower and upper corner of each.
 const envBoxes = "CLEARANCE_BOXES"
 
 // envMeshes names a folder of mesh files, of which BenchmarkGrid places the hulls in place of random ones: a body

@@ -3,7 +3,7 @@
 # them (at least 2 s each), and fails if any of them fails or if there is none.
 # Targets are found by `go test -list`, so a new one needs no entry here. A package whose targets
 # build without cgo is fuzzed without it: instrumented, the C kernels would be compiled once more.
-# Reports that bench reads are the user's own: with CLEARANCE_TESTS=all alone, as in make test-all, their readers are
+# Reports that lab reads are the user's own: with CLEARANCE_TESTS=all alone, as in make test-all, their readers are
 # fuzzed too, since their packages take longer to compile than make test has time for them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -23,7 +23,7 @@ fi
 
 targets=()
 for dir in $(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r -n 1 dirname | sort -u); do
-	if [[ $dir == ./bench/* && ${CLEARANCE_TESTS:-} != all ]]; then
+	if [[ $dir == ./lab/* && ${CLEARANCE_TESTS:-} != all ]]; then
 		echo "left to make test-all: the fuzz targets of $dir"
 		continue
 	fi

@@ -22,7 +22,7 @@ not_checked() {
 bin=$(mktemp -d) || not_checked "there is no folder for the tool"
 trap 'rm -rf "$bin"' EXIT
 log=$(GOBIN="$bin" "$go" install "$tool" 2>&1) || not_checked "$tool cannot be built: $(tail -n 1 <<<"$log")"
-out=$("$bin/govulncheck" -db "$db" ./... 2>&1)
+out=$("$bin/govulncheck" -db "$db" ./... ./lab/... 2>&1)
 code=$?
 echo "$out"
 case $code in

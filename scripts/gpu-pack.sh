@@ -22,7 +22,8 @@ mkdir -p "$pack/vulkan"
 export CGO_ENABLED=1 GOFLAGS="${GOFLAGS:-} -buildvcs=false"
 version=$(git describe --tags --always --dirty 2>/dev/null || echo devel)
 strip='-s -w'
-$go build -trimpath -ldflags "$strip -X main.version=$version" -o "$pack/batchbench" ./cmd/batchbench
+stamp="-X clearance/internal/console.version=$version"
+$go build -trimpath -ldflags "$strip $stamp" -o "$pack/batchbench" ./cmd/batchbench
 $go test -c -trimpath -ldflags "$strip" -o "$pack/engine.test" ./engine
 $go test -c -trimpath -ldflags "$strip" -o "$pack/vk.test" ./engine/internal/vk
 $go test -c -trimpath -ldflags "$strip" -o "$pack/clearance.test" .

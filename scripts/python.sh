@@ -25,9 +25,9 @@ paths=$("$bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))
 wait "$torch" || { cat "$out/no-torch" >&2 && exit 1; }
 cp "$out/torch" "$paths/clearance-torch.pth"
 pushd python >/dev/null
-"$bin/ruff" format --config pyproject.toml --check . ../examples
-"$bin/ruff" check --config pyproject.toml . ../examples
-"$bin/mypy" src tests benchmarks ../examples
+"$bin/ruff" format --config pyproject.toml --check . ../examples ../lab/python
+"$bin/ruff" check --config pyproject.toml . ../examples ../lab/python
+"$bin/mypy" src tests ../lab/python ../examples
 "$bin/basedpyright" --pythonpath "$bin/python" --level error
 CLEARANCE_BATCHBENCH=$PWD/../build/python/batchbench CLEARANCE_NO_TORCH=$(tr '\n' ' ' <"$out/no-torch") \
 	CUDA_VISIBLE_DEVICES='' "$bin/python" -m pytest -rs "$@"

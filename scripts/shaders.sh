@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compiles the shaders into shaders/spirv, or into the folder given. The version of
 # the compiler is written beside them: the same version gives the same bytes.
-# Drivers optimise: after -O, Mesa needs more registers (docs/notebook/gpu-cost.md).
+# Drivers optimise: after -O, Mesa needs more registers (lab/notebook/gpu-cost.md).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../shaders"
 out=${1:-spirv}

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# unit.sh [ARGUMENT...]: runs the tests of the module (or `go test -v` with the arguments) and
+# unit.sh [ARGUMENT...]: runs the tests of both modules (or `go test -v` with the arguments) and
 # lists at the end the tests that did not run, with the reason: those left to `make test-all`, and
 # those that lack something. It prints one line per package that passes, and the whole output of
 # packages that fail. The packages that take longest begin first; `make lint` vets all of them. The limit of 8 hours is
 # for a test that hangs: a package takes some minutes, and thirty times as long on a busy machine.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-(($#)) || set -- -timeout 8h -vet=off ./engine ./tests/conformance ./cmd/batchbench ./cpu/... ./...
+(($#)) || set -- -timeout 8h -vet=off ./engine ./tests/conformance ./cmd/batchbench ./cpu/... ./... ./lab/...
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

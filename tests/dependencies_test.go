@@ -14,23 +14,18 @@ import (
 // docs/dependencies.md.
 const maintainedSince = 2023
 
-// TestDependenciesAreExplained: docs/dependencies.md names every direct dependency, and every linked one that is pinned
-// at an old commit.
+// TestDependenciesAreExplained: docs/dependencies.md names every direct dependency of the module and of its laboratory,
+// and every linked one that is pinned at an old commit, in a row of its own.
 func TestDependenciesAreExplained(t *testing.T) {
-	mod, err := os.ReadFile(filepath.Join("..", "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join("..", "docs", "dependencies.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	linked, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "../...").Output()
+	mod := read(t, "../go.mod") + read(t, "../lab/go.mod")
+	page := read(t, "../docs/dependencies.md")
+	linked, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "../...",
+		"../lab/...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	direct, old := 0, 0
-	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) (\S+)( // indirect)?$`).FindAllStringSubmatch(string(mod), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) (\S+)( // indirect)?$`).FindAllStringSubmatch(mod, -1) {
 		why := ""
 		if date := regexp.MustCompile(`-(\d{4})\d{10}-`).FindStringSubmatch(m[2]); date != nil &&
 			date[1] < fmt.Sprint(maintainedSince) && strings.Contains("\n"+string(linked), "\n"+m[1]+"\n") {
@@ -41,8 +36,20 @@ func TestDependenciesAreExplained(t *testing.T) {
 			why = "a direct dependency"
 			direct++
 		}
-		if why != "" && !strings.Contains(string(page), "`"+m[1]+"`") {
+		row := regexp.MustCompile("(?m)^\\| (`[^|]*, )?`" + regexp.QuoteMeta(m[1]) + "`")
+		if why != "" && m[1] != module && !row.MatchString(page) {
 			t.Errorf("docs/dependencies.md lacks %s, %s", m[1], why)
+		}
+	}
+	columns := 0
+	for line := range strings.Lines(page) {
+		switch n := strings.Count(line, "|"); {
+		case !strings.HasPrefix(line, "|"):
+			columns = 0
+		case columns == 0:
+			columns = n
+		case n != columns:
+			t.Errorf("docs/dependencies.md: a row of %d columns in a table of %d: %s", n-1, columns-1, line)
 		}
 	}
 	if direct < 5 || old < 1 {

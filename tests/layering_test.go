@@ -36,6 +36,7 @@ var layers = map[string][]string{
 	"internal/audit": {"batch", "cpu", "dataset", "derive", "dispatch", "geom", "internal/memory", "internal/score",
 		"ref", "rollout", "rollout/sweep", "verify"},
 	"dataset/stream":   {"batch", "dataset", "dispatch"},
+	"internal/console": {"dataset", "dispatch", "internal/memory"},
 	"internal/memory":  {},
 	"internal/poll":    {},
 	"internal/fault":   {"internal/meter"},
@@ -51,6 +52,7 @@ var layers = map[string][]string{
 	// below the C interface
 	"internal/kinematics": {},
 	// for tests alone
+	"internal/testkit/arm":      {"batch", "geom", "internal/testkit"},
 	"internal/testkit/rowcheck": {"batch", "geom", "internal/testkit", "verify"},
 	"shaders":                   {},
 	"engine":                    {"batch", "geom", "internal/layout", "shaders", "engine/internal/vk"},
@@ -74,26 +76,29 @@ var layers = map[string][]string{
 	"dataset":            {"geom", "geom/mesh", "batch", "internal/memory", "internal/meter"},
 	"dataset/generate":   {"geom", "geom/mesh", "batch", "ref"},
 	"dataset/fit":        {"geom"},
-	"bench/papers": {"batch", "derive", "geom", "geom/mesh", "ref", "dataset/fit", "bench/folder",
-		"bench/plots"},
-	"bench/folder":  {"internal/memory"},
-	"bench/plots":   {},
-	"bench/stats":   {},
-	"bench/regress": {"bench/folder", "bench/stats"},
-	"bench/peers": {"geom", "batch", "cpu", "dataset", "dataset/generate", "derive", "verify", "bench/folder",
-		"bench/plots", "bench/stats"},
-	"bench/matrix": {".", "geom", "batch", "dispatch", "dataset/generate", "verify", "bench/folder",
-		"bench/plots", "bench/stats"},
-	"bench/scaling": {".", "batch", "dataset", "dataset/generate", "dispatch", "internal/meter", "internal/score",
-		"rollout", "rollout/sweep", "verify", "bench/folder", "bench/plots"},
-	"cmd/batchbench": {anything},
-	"cmd/clearview":  {anything},
-	"cmd/genlayout":  {"batch", "geom", "internal/layout"},
-	"cmd/gpucost":    {"batch", "bench/folder", "dataset/generate", "engine", "shaders"},
+	"cmd/batchbench":     {anything},
+	"cmd/clearview":      {anything},
+	"cmd/genlayout":      {"batch", "geom", "internal/layout"},
 	"cmd/libclearance": {".", "batch", "contact", "cpu", "dataset", "dataset/stream", "derive", "dispatch",
 		"engine", "geom", "geom/hull", "geom/mesh", "internal/audit", "internal/kinematics", "internal/memory",
 		"internal/rowtrace", "internal/score", "rollout", "rollout/sweep"},
 	"tests": {anything}, // and the packages below it
+	// the laboratory, whose table is in lab/README.md
+	"lab/cmd/lab": {anything},
+	"lab/papers": {"batch", "derive", "geom", "geom/mesh", "ref", "dataset/fit", "lab/folder",
+		"lab/plots"},
+	"lab/folder":  {"internal/console", "internal/memory"},
+	"lab/plots":   {},
+	"lab/stats":   {},
+	"lab/regress": {"lab/folder", "lab/stats"},
+	"lab/peers": {"geom", "batch", "cpu", "dataset", "dataset/generate", "derive", "verify", "lab/folder",
+		"lab/plots", "lab/stats"},
+	"lab/matrix": {".", "geom", "batch", "dispatch", "dataset/generate", "verify", "lab/folder",
+		"lab/plots", "lab/stats"},
+	"lab/scaling": {".", "batch", "dataset", "dataset/generate", "dispatch", "internal/meter", "internal/score",
+		"rollout", "rollout/sweep", "verify", "lab/folder", "lab/plots"},
+	"lab/gpucost":  {"batch", "dataset/generate", "engine", "internal/console", "shaders", "lab/folder"},
+	"lab/mutation": {},
 }
 
 // testLayers holds the test files of some packages to a table as well: the truth
@@ -110,16 +115,16 @@ var testLayers = map[string][]string{
 // otherwise spread: a file format, a command-line library.
 var owners = map[string][]string{
 	"github.com/apache/arrow-go":    {"dataset"},
-	"github.com/spf13/cobra":        {"cmd"},
-	"github.com/schollz":            {"cmd"},
-	"golang.org/x/term":             {"cmd"},
+	"github.com/spf13/cobra":        {"cmd", "internal/console", "lab/cmd"},
+	"github.com/schollz":            {"internal/console"},
+	"golang.org/x/term":             {"internal/console"},
 	"github.com/go-gl":              {"cmd/clearview"}, // under its build tag
 	"golang.org/x/image":            {"internal/view"},
 	"github.com/klauspost/compress": {"dataset"},
 	"github.com/klauspost/cpuid":    {"cpu", "kernels/contact", "derive/lanes"},
-	"golang.org/x/perf":             {"bench"},
+	"golang.org/x/perf":             {"lab"},
 	"gonum.org/v1/gonum/optimize":   {"dataset/fit"},
-	"gonum.org/v1/plot":             {"bench"},
+	"gonum.org/v1/plot":             {"lab"},
 }
 
 // source is one Go file as the checker sees it.
@@ -169,7 +174,7 @@ func violations(files []source) []string {
 			switch {
 			case target == f.dir(): // an external test of its own package
 			case slices.Contains(allowed, anything), slices.Contains(allowed, target):
-			case free && !inTree(target, "cmd"):
+			case free && !inTree(target, "cmd") && (!inTree(target, "lab") || inTree(layer, "lab")):
 			default:
 				bad = append(bad, fmt.Sprintf("%s imports %s, which the layer %s may not; it may import %v", f.path,
 					imp, f.dir(), allowed))
@@ -295,6 +300,8 @@ func TestLayersCatchViolations(t *testing.T) {
 		{"a test may look around", source{"dispatch/x_test.go", []string{"clearance/cpu"}}, ""},
 		{"an external test of the same package", source{"ref/x_test.go", []string{"clearance/ref"}}, ""},
 		{"a package below tests", source{"tests/conformance/x.go", []string{"clearance/ref"}}, ""},
+		{"the laboratory is no library", source{"verify/x_test.go", []string{"clearance/lab/stats"}}, "may not"},
+		{"but for itself", source{"lab/regress/x.go", []string{"clearance/lab/stats"}}, ""},
 		{"a command may import anything", source{"cmd/batchbench/x.go",
 			[]string{"clearance/verify", "github.com/spf13/cobra"}}, ""},
 	}

@@ -150,7 +150,7 @@ func sources(t *testing.T) (paths []string) {
 	kinds := []string{".go", ".c", ".h", ".glsl", ".comp", ".py", ".sh", ".md", ".tmpl"}
 	for _, path := range walk(t) {
 		known := slices.Contains(kinds, filepath.Ext(path)) || filepath.Base(path) == "Makefile"
-		if known && !slices.Contains(skipped, path) && !strings.HasPrefix(path, "docs/results/") {
+		if known && !slices.Contains(skipped, path) && !strings.HasPrefix(path, "lab/results/") {
 			paths = append(paths, path)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"clearance/cpu"
 	"clearance/dispatch"
 	"clearance/engine"
+	"clearance/internal/console"
 
 	"github.com/spf13/cobra"
 )
@@ -149,7 +150,7 @@ func newDevices(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "devices",
 		Short: "list the back ends and Vulkan devices, with the reason if one is not usable",
-		Args:  noArgs,
+		Args:  console.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			list, err := listDevices()
 			if err != nil {
@@ -161,7 +162,7 @@ func newDevices(e *env) *cobra.Command {
 				}
 			}
 			if jsonPath != "" {
-				return writeJSON(e.stdout, jsonPath, list)
+				return console.WriteJSON(e.Stdout, jsonPath, list)
 			}
 			return nil
 		},
@@ -172,7 +173,7 @@ func newDevices(e *env) *cobra.Command {
 }
 
 func printDevices(e *env, list []deviceReport) error {
-	tw := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	tw := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "BACK END\tINDEX\tUSABLE\tPROOF\tDEVICE")
 	for _, d := range list {
 		usable, text := "yes", d.Device
@@ -210,7 +211,7 @@ func newTryDevice(e *env) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			// A signal to the group is for the parent. What it ends must not look like a crash of the driver.
 			signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-			return engine.TryDevice(e.stdout, args)
+			return engine.TryDevice(e.Stdout, args)
 		},
 	}
 }

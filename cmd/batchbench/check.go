@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"clearance/batch"
+	"clearance/internal/console"
 	"clearance/verify"
 )
 
@@ -21,7 +22,7 @@ type checker struct {
 	prove   int64  // rows whose depths are proved, at most total
 	seed    uint64 // draws the sample
 	workers int
-	bar     *progress
+	bar     *console.Progress
 
 	audit   verify.Report
 	compare verify.Comparison
@@ -31,7 +32,7 @@ type checker struct {
 // chunk checks the answers of a job; first is the number of its first row.
 func (c *checker) chunk(ctx context.Context, job *batch.Job, first int64) error {
 	audit, err := verify.Audit(ctx, job, verify.Options{
-		Workers: c.workers, FirstRow: int(first), Seed: c.seed, Progress: c.bar.add,
+		Workers: c.workers, FirstRow: int(first), Seed: c.seed, Progress: c.bar.Add,
 	})
 	if err != nil {
 		return err
@@ -136,20 +137,20 @@ func (r *verifyReport) wrong() int {
 func (r *verifyReport) verdict() error {
 	switch {
 	case r.wrong() > 0:
-		return exitf(exitWrong, "%s: %s, the worst are listed in the report", r.Results,
+		return console.Wrong("%s: %s, the worst are listed in the report", r.Results,
 			plural(r.wrong(), "wrong answer"))
 	case r.Audit.Undecided() > 0:
-		return exitf(exitWrong, "%s: %s undecided", r.Results, plural(r.Audit.Undecided(), "answer"))
+		return console.Wrong("%s: %s undecided", r.Results, plural(r.Audit.Undecided(), "answer"))
 	case r.Proof != nil && r.Proof.Unproved > 0:
-		return exitf(exitWrong, "%s: %s neither proved nor refuted", r.Results, plural(r.Proof.Unproved, "depth"))
+		return console.Wrong("%s: %s neither proved nor refuted", r.Results, plural(r.Proof.Unproved, "depth"))
 	case r.Unaudited > 0:
-		return exitf(exitWrong, "%s: %s not audited: the file lacks %s; 'verify --all' compares every row with the "+
+		return console.Wrong("%s: %s not audited: the file lacks %s; 'verify --all' compares every row with the "+
 			"reference", r.Results, plural(r.Unaudited, "distance"), strings.Join(r.Missing, ", "))
 	case len(r.Unproved) > 0:
-		return exitf(exitWrong, "%s: %s not audited: the file lacks %s", r.Results, strings.Join(r.Unproved, ", "),
+		return console.Wrong("%s: %s not audited: the file lacks %s", r.Results, strings.Join(r.Unproved, ", "),
 			strings.Join(r.Missing, ", "))
 	case r.Audit.Unproved > r.Compare.Compared:
-		return exitf(exitWrong, "%s: %s neither proved nor refuted; 'verify --all' compares every row with the "+
+		return console.Wrong("%s: %s neither proved nor refuted; 'verify --all' compares every row with the "+
 			"reference", r.Results, plural(r.Audit.Unproved, "row"))
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"clearance/internal/console"
 	"clearance/verify"
 )
 
@@ -42,7 +43,8 @@ func TestProofVerdict(t *testing.T) {
 		r := verifyReport{Audit: new(verify.Report), Compare: new(verify.Comparison), Proof: c.proof}
 		err := r.verdict()
 		if c.code == exitGood && err != nil ||
-			c.code != exitGood && (err == nil || exitCode(err) != c.code || !strings.Contains(err.Error(), c.says)) {
+			c.code != exitGood && (err == nil || console.ExitCode(err) != c.code ||
+				!strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%+v: %v", c.proof, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"clearance/contact"
 	"clearance/contact/scenes"
+	"clearance/internal/console"
 	"clearance/ref"
 	"clearance/verify"
 
@@ -43,7 +44,7 @@ A file of problems has a row for each world: mass [B], inertia [B,6], velocity [
 body_b and friction [C], arm_a and arm_b [C,3], frame [C,3,3], and if they are not zero target [C],
 compliance [C,2] and warm [C,3]; see docs/contacts.md. --out writes the problems with the impulses
 under --model, which 'verify contact' audits.`,
-		Args: noArgs,
+		Args: console.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runContact(c.Context(), e, &f) },
 	}
 	fs := c.Flags()
@@ -126,11 +127,11 @@ func runContact(ctx context.Context, e *env, f *contactFlags) error {
 		return err
 	}
 	if faults > 0 {
-		return exitf(exitWrong, "the audit refutes %s", plural(faults, "claim"))
+		return console.Wrong("the audit refutes %s", plural(faults, "claim"))
 	}
 	bad := lines[0].undecided + lines[0].invalid + lines[1].undecided + lines[1].invalid
 	if f.problems != "" && bad > 0 {
-		return exitf(exitWrong, "%s undecided or invalid", plural(bad, "answer"))
+		return console.Wrong("%s undecided or invalid", plural(bad, "answer"))
 	}
 	return nil
 }
@@ -170,7 +171,7 @@ func (f *contactFlags) batch(ctx context.Context, e *env, p *contact.Problem, m 
 	l.solved, l.undecided, l.invalid, l.faults = report.Solved, report.Undecided, report.Invalid, report.Wrong
 	warnInvalid(e, p, s)
 	for _, fault := range report.Failures[:min(5, len(report.Failures))] {
-		e.warn("%s: %v", l.name, fault)
+		e.Warn("%s: %v", l.name, fault)
 	}
 	for w, c := range report.Worlds {
 		if l.residual = max(l.residual, c.Residual); c.Residual > 0 {
@@ -195,7 +196,7 @@ func warnInvalid(e *env, p *contact.Problem, s *contact.Solution) {
 	for w, status := range s.Status {
 		if status == contact.Invalid && said < most {
 			said++
-			e.warn("%v", p.CheckWorld(w))
+			e.Warn("%v", p.CheckWorld(w))
 		}
 	}
 }
@@ -250,8 +251,8 @@ func printContacts(e *env, f *contactFlags, p *contact.Problem, lines []contactL
 	if f.problems != "" {
 		of = f.problems
 	}
-	fmt.Fprintf(e.stdout, "%s of %s, tolerance %g\n", plural(p.Worlds, "world"), of, f.tolerance)
-	tw := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(e.Stdout, "%s of %s, tolerance %g\n", plural(p.Worlds, "world"), of, f.tolerance)
+	tw := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "solver\tsolved\tundecided\tinvalid\titerations\tµs/world\tresidual m/s\trelative\t"+
 		"ε_p N·s\tε_d m/s\tε_c J\tCoulomb N·s\t"+
 		"dissipation J\tinternal N·s\tbound m/s\t")
@@ -272,7 +273,7 @@ func printContacts(e *env, f *contactFlags, p *contact.Problem, lines []contactL
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(e.stdout, "Residuals are the largest of all worlds. They bound no error in velocity: the "+
+	_, err := fmt.Fprintln(e.Stdout, "Residuals are the largest of all worlds. They bound no error in velocity: the "+
 		"ncp may have several solutions. Bounds of the ccp are proved (--bounds).")
 	return err
 }

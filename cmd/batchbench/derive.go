@@ -11,6 +11,7 @@ import (
 	"clearance/batch"
 	"clearance/dataset"
 	"clearance/derive"
+	"clearance/internal/console"
 	"clearance/internal/score"
 
 	"github.com/spf13/cobra"
@@ -40,7 +41,7 @@ witnesses and status; with gap, rows that are bounds alone have no derivative.
 Twelve numbers per derivative: the velocity of the position and the angular velocity of A,
 then of B, in world axes. d_normal, d_witness_a and d_witness_b have 36: three rows of twelve.
 The column smoothness says what the derivatives of each row are, and which rows have none.`,
-		Args: noArgs,
+		Args: console.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.anyQuery = !c.Flags().Changed("query")
 			return runDerive(c.Context(), e, &f)
@@ -93,7 +94,7 @@ func printSmoothness(e *env, f *deriveFlags, counts []int64) error {
 			list = append(list, fmt.Sprintf("%v %s", derive.Smoothness(s), thousands(n)))
 		}
 	}
-	_, err := fmt.Fprintf(e.stdout, "%v derivatives of the query %v in %s: %s\n", f.pass.Mode, f.options.Query, f.out,
+	_, err := fmt.Fprintf(e.Stdout, "%v derivatives of the query %v in %s: %s\n", f.pass.Mode, f.options.Query, f.out,
 		strings.Join(list, ", "))
 	return err
 }
@@ -114,7 +115,8 @@ func (f *deriveFlags) question(results *dataset.ResultReader) error {
 	if text := meta[metaCutOff]; text != "" && !f.options.HasCutOff {
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return fmt.Errorf("%s: metadata: cut-off %s is no number", f.results, strconv.Quote(printable(text, 60)))
+			return fmt.Errorf("%s: metadata: cut-off %s is no number", f.results,
+				strconv.Quote(console.Printable(text, 60)))
 		}
 		f.options.CutOff, f.options.HasCutOff = v, true
 	}
@@ -143,8 +145,8 @@ func deriveFile(ctx context.Context, e *env, f *deriveFlags, columns batch.Colum
 		return nil, err
 	}
 	defer out.Abort()
-	bar := e.progress("derive", n)
-	defer bar.done()
+	bar := e.Progress("derive", n)
+	defer bar.Done()
 	f.pass.Workers = f.workers
 	if f.pass.Mode == batch.ZerothDerivative {
 		h, err := clearance.Open(clearance.WithBackend("cpu"), clearance.WithWorkers(f.workers))
@@ -169,7 +171,7 @@ func deriveFile(ctx context.Context, e *env, f *deriveFlags, columns batch.Colum
 		if err := out.Write(d); err != nil {
 			return err
 		}
-		bar.add(rows)
+		bar.Add(rows)
 		return nil
 	})
 	if err != nil {

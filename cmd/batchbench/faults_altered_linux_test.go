@@ -149,12 +149,13 @@ func TestAlteredState(t *testing.T) {
 		more := []string{"--problems", filepath.Join(dir, "problems"+ext), "--contacts",
 			filepath.Join(dir, "contacts"+ext)}
 		ctx, cancel := context.WithCancel(t.Context())
-		e := &env{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer), at: func(_ string, done int) {
+		e := &env{Program: program, Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer), At: func(_ string, done int) {
 			if done == 25 {
 				cancel()
 			}
 		}}
-		if code := e.run(ctx, slices.Concat(c.args, []string{"--out", out}, more)); code != exitInterrupted {
+		code := e.Run(ctx, newRoot(e), slices.Concat(c.args, []string{"--out", out}, more))
+		if code != exitInterrupted {
 			t.Fatalf("exit code %d", code)
 		}
 		cancel()
@@ -262,7 +263,7 @@ func TestReplacedInput(t *testing.T) {
 		c.run(want).want(t, exitGood)
 		out := filepath.Join(t.TempDir(), "out.npz")
 		kept := map[string][]byte{}
-		e := &env{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer), at: func(string, int) {
+		e := &env{Program: program, Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer), At: func(string, int) {
 			for _, path := range inputs {
 				if kept[path] == nil {
 					kept[path] = bytesOf(t, path)
@@ -273,14 +274,14 @@ func TestReplacedInput(t *testing.T) {
 				}
 			}
 		}}
-		code := e.run(t.Context(), slices.Concat(c.args, []string{"--out", out}))
+		code := e.Run(t.Context(), newRoot(e), slices.Concat(c.args, []string{"--out", out}))
 		for path, data := range kept {
 			if err := os.WriteFile(path, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if len(kept) == 0 || code != exitGood || !bytes.Equal(bytesOf(t, out), bytesOf(t, want)) {
-			t.Errorf("%s: exit code %d, %s", c.name, code, e.stderr)
+			t.Errorf("%s: exit code %d, %s", c.name, code, e.Stderr)
 		}
 	}
 }
@@ -299,7 +300,7 @@ func TestAuditOfAReplacedInput(t *testing.T) {
 		p.PositionB[i] += 0.5
 	}
 	replaced := false
-	e := &env{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer), at: func(what string, _ int) {
+	e := &env{Program: program, Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer), At: func(what string, _ int) {
 		if what == "score" && !replaced {
 			replaced = true
 			if err := dataset.WritePairs(path, p); err != nil {
@@ -307,8 +308,9 @@ func TestAuditOfAReplacedInput(t *testing.T) {
 			}
 		}
 	}}
-	if code := e.run(t.Context(), slices.Concat(c.args, []string{"--out", out})); code != exitWrong || !replaced {
-		t.Errorf("exit code %d: %s", code, e.stderr)
+	code := e.Run(t.Context(), newRoot(e), slices.Concat(c.args, []string{"--out", out}))
+	if code != exitWrong || !replaced {
+		t.Errorf("exit code %d: %s", code, e.Stderr)
 	}
 }
 

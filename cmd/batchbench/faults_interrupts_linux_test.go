@@ -105,7 +105,7 @@ func (c faultCase) atEachProgress(t *testing.T, out string, interrupted func(whe
 		reached = false
 		var mu sync.Mutex
 		var stdout, stderr bytes.Buffer
-		e := &env{stdout: &stdout, stderr: &stderr, at: func(string, int) {
+		e := &env{Program: program, Stdout: &stdout, Stderr: &stderr, At: func(string, int) {
 			mu.Lock()
 			defer mu.Unlock()
 			if n++; n == k {
@@ -113,7 +113,7 @@ func (c faultCase) atEachProgress(t *testing.T, out string, interrupted func(whe
 				cancel()
 			}
 		}}
-		code := e.run(ctx, slices.Concat(c.args, []string{"--out", out}))
+		code := e.Run(ctx, newRoot(e), slices.Concat(c.args, []string{"--out", out}))
 		cancel()
 		if interrupted(fmt.Sprintf("at progress %d", k), outcome{code, stdout.String(), stderr.String()}) {
 			ended++

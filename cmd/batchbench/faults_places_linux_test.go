@@ -94,8 +94,10 @@ func TestLinksToFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 		var stderr bytes.Buffer
-		e := &env{stdout: new(bytes.Buffer), stderr: &stderr, at: func(string, int) { t.Error("it has begun to work") }}
-		if code := e.run(t.Context(), slices.Concat(c.args, []string{"--out", out})); code != exitBadInput {
+		e := &env{Program: program, Stdout: new(bytes.Buffer), Stderr: &stderr, At: func(string, int) {
+			t.Error("it has begun to work")
+		}}
+		if code := e.Run(t.Context(), newRoot(e), slices.Concat(c.args, []string{"--out", out})); code != exitBadInput {
 			t.Errorf("exit code %d: %s", code, &stderr)
 		}
 		if list := names(t, filepath.Dir(place)); !slices.Equal(list, []string{"out"}) {

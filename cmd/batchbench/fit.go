@@ -9,6 +9,7 @@ import (
 	"clearance/dataset"
 	"clearance/dataset/fit"
 	"clearance/geom"
+	"clearance/internal/console"
 
 	"github.com/spf13/cobra"
 )
@@ -50,7 +51,7 @@ directions.
 
 A smooth hull has the frame of its mesh. A superquadric is centered at its own origin; its
 pose in the frame of the mesh is in the report that --json writes.`,
-		Args: noArgs,
+		Args: console.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runFit(c.Context(), e, &f) },
 	}
 	fs := c.Flags()
@@ -83,8 +84,8 @@ func runFit(ctx context.Context, e *env, f *fitFlags) error {
 	var shapes []geom.Shape
 	var names []string
 	var rows []fitRow
-	bar := e.progress("fit", int64(lib.Len()))
-	defer bar.done()
+	bar := e.Progress("fit", int64(lib.Len()))
+	defer bar.Done()
 	for i := range int32(lib.Len()) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -99,9 +100,9 @@ func runFit(ctx context.Context, e *env, f *fitFlags) error {
 		}
 		row.Name = lib.Name(i)
 		shapes, names, rows = append(shapes, s), append(names, row.Name), append(rows, row)
-		bar.add(1)
+		bar.Add(1)
 	}
-	bar.done()
+	bar.Done()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func runFit(ctx context.Context, e *env, f *fitFlags) error {
 		return err
 	}
 	if f.json != "" {
-		if err := writeJSON(e.stdout, f.json, rows); err != nil || f.json == "-" {
+		if err := console.WriteJSON(e.Stdout, f.json, rows); err != nil || f.json == "-" {
 			return err
 		}
 	}
@@ -143,14 +144,15 @@ func fitOne(body *geom.Convex, f *fitFlags) (geom.Shape, fitRow, error) {
 }
 
 func printFit(e *env, rows []fitRow) error {
-	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	w := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "mesh\thull vertices\tradius, mm\toutside, mm\tinside, mm\trms, mm\tworst/radius\tsharpness\t")
 	for _, r := range rows {
 		sharp := "-"
 		if r.Sharpness > 0 {
 			sharp = fmt.Sprintf("%.3g", r.Sharpness)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%.1f\t%.2f\t%.2f\t%.2f\t%.1f %%\t%s\t\n", printable(r.Name, 60), r.Vertices, 1e3*r.Size,
+		fmt.Fprintf(w, "%s\t%d\t%.1f\t%.2f\t%.2f\t%.2f\t%.1f %%\t%s\t\n", console.Printable(r.Name, 60),
+			r.Vertices, 1e3*r.Size,
 			1e3*r.Errors.Outside, 1e3*r.Errors.Inside, 1e3*r.Errors.RMS, 100*r.Relative, sharp)
 	}
 	return w.Flush()

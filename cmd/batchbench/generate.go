@@ -10,6 +10,7 @@ import (
 	"clearance/batch"
 	"clearance/dataset"
 	"clearance/dataset/generate"
+	"clearance/internal/console"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -34,7 +35,7 @@ func newGenerate(e *env) *cobra.Command {
 set and seed give the same pairs on every machine of one processor architecture.
 
 ` + setsText(),
-		Args: noArgs,
+		Args: console.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return generateFiles(c.Context(), e, &f)
 		},
@@ -69,8 +70,8 @@ func generateFiles(ctx context.Context, e *env, f *generateFlags) error {
 		return err
 	}
 	defer w.Abort()
-	bar := e.progress("generate", f.pairs)
-	defer bar.done()
+	bar := e.Progress("generate", f.pairs)
+	defer bar.Done()
 	buf := batch.NewPairs(int(min(f.pairs, chunkRows)))
 	for first := int64(0); first < f.pairs; first += chunkRows {
 		rows := buf.Slice(0, int(min(f.pairs-first, chunkRows)))
@@ -80,13 +81,13 @@ func generateFiles(ctx context.Context, e *env, f *generateFlags) error {
 		if err := w.Write(rows); err != nil {
 			return err
 		}
-		bar.add(rows.Len())
+		bar.Add(rows.Len())
 	}
 	if err := w.CloseWithLibrary(f.shapes, gen.Library()); err != nil {
 		return err
 	}
-	bar.done()
-	_, err = fmt.Fprintf(e.stdout, "%s of set %s, seed %d: %s; %s: %s\n",
+	bar.Done()
+	_, err = fmt.Fprintf(e.Stdout, "%s of set %s, seed %d: %s; %s: %s\n",
 		plural(f.pairs, "pair"), f.set, f.seed, f.out, plural(gen.Library().Len(), "shape"), f.shapes)
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"clearance/batch"
 	"clearance/dataset"
 	"clearance/engine"
+	"clearance/internal/console"
 )
 
 // TestOutputNeverEatsInput: an output that is an input or another output, by whatever path,
@@ -203,7 +204,7 @@ func TestPrintable(t *testing.T) {
 		"plain ünd": "plain ünd", "a\x1b[2Jb": `a\x1b[2Jb`, "a\u202eb": `a\u202eb`, "\xff\u009b": `\xff\u009b`,
 		"0123456789ab": "0123456789…",
 	} {
-		if got := printable(in, 10); got != want {
+		if got := console.Printable(in, 10); got != want {
 			t.Errorf("%q is printed as %q, want %q", in, got, want)
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,71 +116,6 @@ func interrupted(t *testing.T, f files, out string) {
 	}
 }
 
-// TestProgress: the bar is drawn on a terminal only.
-func TestProgress(t *testing.T) {
-	if newProgress(&bytes.Buffer{}, "work", 10) != nil {
-		t.Error("a bar in a buffer")
-	}
-	file, err := os.CreateTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	p := newProgress(file, "work", 10)
-	p.add(10)
-	p.done()
-	if size, err := file.Seek(0, io.SeekEnd); p != nil || size != 0 || err != nil {
-		t.Errorf("a bar in a file, of %d bytes, %v", size, err)
-	}
-
-	tty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Skipf("no pseudo-terminal here: %v", err)
-	}
-	defer tty.Close()
-	p = newProgress(tty, "work", 10)
-	if p == nil {
-		t.Fatal("no bar on a terminal")
-	}
-	p.add(5)
-	p.done()
-	if !p.bar.IsFinished() {
-		t.Error("the bar is still there")
-	}
-}
-
-// TestAbandon: a run that does not end is abandoned without a temporary file. It is run in a
-// process of its own, since no file can be written afterwards.
-func TestAbandon(t *testing.T) {
-	const folder = "BATCHBENCH_TEST_ABANDON"
-	if dir := os.Getenv(folder); dir != "" {
-		if err := dataset.WriteFile(filepath.Join(dir, "done.json"), nil); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := dataset.CreatePairs(filepath.Join(dir, "half.npz"), 10); err != nil {
-			t.Fatal(err)
-		}
-		abandon(os.Stderr, os.Exit)
-	}
-	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, "-test.run=^TestAbandon$")
-	cmd.Env = append(os.Environ(), folder+"="+dir)
-	out, _ := cmd.CombinedOutput()
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
-		t.Errorf("exit code %d, want %d: %s", code, exitInterrupted, out)
-	}
-	if !strings.Contains(string(out), "interrupted; complete: ") || !strings.Contains(string(out), "done.json") {
-		t.Errorf("output %q", out)
-	}
-	if list := names(t, dir); !slices.Equal(list, []string{"done.json"}) {
-		t.Errorf("left %v", list)
-	}
-}
-
 // TestAuditInterrupted: an interrupt in the audit leaves no file of results, in any format, of pairs and of worlds.
 func TestAuditInterrupted(t *testing.T) {
 	f := newFiles(t, ".parquet")
@@ -202,13 +136,13 @@ func TestAuditInterrupted(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				var stdout, stderr bytes.Buffer
 				reached := false
-				e := &env{stdout: &stdout, stderr: &stderr, at: func(what string, done int) {
+				e := &env{Program: program, Stdout: &stdout, Stderr: &stderr, At: func(what string, done int) {
 					if what == phase && done > 0 {
 						reached = true
 						cancel()
 					}
 				}}
-				code := e.run(ctx, append(in, "--audit", "--shapes", f.shapes, "--out",
+				code := e.Run(ctx, newRoot(e), append(in, "--audit", "--shapes", f.shapes, "--out",
 					filepath.Join(f.dir, "out"+ext)))
 				cancel()
 				if !reached || code != exitInterrupted || !strings.Contains(stderr.String(), "no output file") {

@@ -123,10 +123,10 @@ func (f *modelFlags) convert(ctx context.Context, e *env, path string) error {
 	if f.srdf != "" {
 		args = append(args, "--srdf="+f.srdf)
 	}
-	said, err := e.callPython(ctx, "convert", "--model "+f.model, args)
+	said, err := callPython(ctx, "convert", "--model "+f.model, args)
 	for line := range strings.Lines(string(said)) {
 		if note, ok := strings.CutPrefix(line, "note: "); ok {
-			e.warn("--model: %s", strings.TrimSpace(note))
+			e.Warn("--model: %s", strings.TrimSpace(note))
 		}
 	}
 	return err

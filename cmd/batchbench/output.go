@@ -3,48 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"clearance/bench/folder"
 	"clearance/dataset"
+	"clearance/internal/console"
 )
-
-// writeJSON writes v as JSON, a record a line, to path, or to stdout where path is "-".
-// A file appears under its name only once it is complete.
-func writeJSON(stdout io.Writer, path string, v any) error {
-	data, err := folder.JSON(v)
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	if path == "-" {
-		_, err = stdout.Write(data)
-		return err
-	}
-	return writeFile(path, data)
-}
-
-// writeFile writes data beside path and renames it into place.
-func writeFile(path string, data []byte) error {
-	if err := dataset.WriteFile(path, data); err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "dataset: "))
-	}
-	return nil
-}
-
-// checkWritable returns an error if a file cannot be created at path. It is called before
-// work that may take hours.
-func checkWritable(path string) error {
-	if path == "" || path == "-" {
-		return nil
-	}
-	if err := dataset.CheckOutput(path); err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "dataset: "))
-	}
-	return nil
-}
 
 // checkTable is checkWritable of a folder of parts.
 func checkTable(path string) error {
@@ -68,7 +33,7 @@ func checkOutputs(inputs, outputs []namedFile) error {
 			continue
 		}
 		for _, other := range append(inputs[:len(inputs):len(inputs)], outputs[:i]...) {
-			if other.path != "" && other.path != "-" && sameFile(out.path, other.path) {
+			if other.path != "" && other.path != "-" && console.SameFile(out.path, other.path) {
 				return fmt.Errorf("--%s and --%s are one file, %s", other.flag, out.flag, out.path)
 			}
 			if other.flag == "model" && out.flag == "json" && other.path != "" && mayBeMesh(out.path) {
@@ -84,7 +49,7 @@ func checkOutputs(inputs, outputs []namedFile) error {
 		}
 	}
 	for _, out := range outputs {
-		check := checkWritable
+		check := console.CheckWritable
 		if out.isResults() && dataset.IsFolder(out.path) {
 			check = checkTable
 		}
@@ -99,28 +64,6 @@ func checkOutputs(inputs, outputs []namedFile) error {
 func mayBeMesh(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil && strings.ToLower(filepath.Ext(path)) != ".json"
-}
-
-// sameFile reports whether two paths are one file, or would be once they are written.
-func sameFile(a, b string) bool {
-	infoA, errA := os.Stat(a)
-	infoB, errB := os.Stat(b)
-	if errA == nil && errB == nil {
-		return os.SameFile(infoA, infoB)
-	}
-	return errA != nil && errB != nil && place(a) == place(b)
-}
-
-// place is the path of a file that may not exist yet, its folder without links.
-func place(path string) string {
-	dir, err := filepath.Abs(filepath.Dir(path))
-	if err != nil {
-		return filepath.Clean(path)
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	return filepath.Join(dir, filepath.Base(path))
 }
 
 // meshInputs lists mesh files and the files of mesh folders as inputs.

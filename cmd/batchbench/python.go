@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 
+	"clearance/internal/console"
+
 	"github.com/spf13/cobra"
 )
 
@@ -38,31 +40,33 @@ func pythonCommand(e *env, name, short string) *cobra.Command {
 		Use:                name,
 		Short:              short,
 		DisableFlagParsing: true, // --help too is that of the package
-		RunE:               func(c *cobra.Command, args []string) error { return e.python(c.Context(), name, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return runPackage(c.Context(), e, name, args)
+		},
 	}
 }
 
-func (e *env) python(ctx context.Context, name string, args []string) error {
-	stdout, err := e.callPython(ctx, name, name, args)
+func runPackage(ctx context.Context, e *env, name string, args []string) error {
+	stdout, err := callPython(ctx, name, name, args)
 	if err == nil {
-		_, err = e.stdout.Write(stdout)
+		_, err = e.Stdout.Write(stdout)
 	}
 	return err
 }
 
 // callPython returns what a command of the Python package writes to standard output. Errors begin with what the user
 // asked for.
-func (e *env) callPython(ctx context.Context, name, asked string, args []string) ([]byte, error) {
+func callPython(ctx context.Context, name, asked string, args []string) ([]byte, error) {
 	interpreter := os.Getenv(pythonVariable)
 	if interpreter == "" {
 		interpreter = "python3"
 	}
 	// -P: a folder clearance in the current directory is not the package.
-	stdout, reason, err := e.runPython(ctx, interpreter, append([]string{"-P", "-m", "clearance", name}, args...)...)
+	stdout, reason, err := runPython(ctx, interpreter, append([]string{"-P", "-m", "clearance", name}, args...)...)
 	if err == nil {
 		return stdout, nil
 	}
-	_, missing, absent := e.runPython(ctx, interpreter, "-P", "-c", "import clearance")
+	_, missing, absent := runPython(ctx, interpreter, "-P", "-c", "import clearance")
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -75,13 +79,13 @@ func (e *env) callPython(ctx context.Context, name, asked string, args []string)
 }
 
 // runPython runs the interpreter. The reason of a failure is the last line on standard error.
-func (e *env) runPython(ctx context.Context, interpreter string, args ...string) (stdout []byte, reason string,
+func runPython(ctx context.Context, interpreter string, args ...string) (stdout []byte, reason string,
 	err error) {
 	var out, said bytes.Buffer
 	c := exec.CommandContext(ctx, interpreter, args...)
 	c.Stdout, c.Stderr = &out, &said
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
-	c.WaitDelay = grace / 2
+	c.WaitDelay = console.Grace / 2
 	if err = c.Run(); err == nil {
 		return out.Bytes(), "", nil
 	}

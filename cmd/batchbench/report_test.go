@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"clearance/internal/console"
 	"clearance/verify"
 )
 
@@ -68,20 +69,20 @@ func TestMedianAndSpread(t *testing.T) {
 func TestWriteJSONLeavesNothingBehind(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "report.json")
-	if err := writeJSON(nil, path, map[string]int{"a": 1}); err != nil {
+	if err := console.WriteJSON(nil, path, map[string]int{"a": 1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeJSON(nil, path, func() {}); err == nil {
+	if err := console.WriteJSON(nil, path, func() {}); err == nil {
 		t.Error("a function is not JSON")
 	}
-	if err := writeJSON(nil, filepath.Join(dir, "none", "report.json"), 1); err == nil {
+	if err := console.WriteJSON(nil, filepath.Join(dir, "none", "report.json"), 1); err == nil {
 		t.Error("wrote into a folder that does not exist")
 	}
 	// The path is a folder: the rename must fail and the temporary file must be removed.
 	if err := os.MkdirAll(filepath.Join(dir, "dir", "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeJSON(nil, filepath.Join(dir, "dir"), 1); err == nil {
+	if err := console.WriteJSON(nil, filepath.Join(dir, "dir"), 1); err == nil {
 		t.Error("wrote over a folder")
 	}
 	entries, err := os.ReadDir(dir)
@@ -98,7 +99,7 @@ func TestWriteJSONLeavesNothingBehind(t *testing.T) {
 }
 
 func TestWriteFileKeepsDevices(t *testing.T) {
-	if err := writeJSON(nil, os.DevNull, 1); err == nil {
+	if err := console.WriteJSON(nil, os.DevNull, 1); err == nil {
 		t.Error("wrote over a device")
 	}
 	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {

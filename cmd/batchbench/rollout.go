@@ -11,6 +11,7 @@ import (
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/internal/audit"
+	"clearance/internal/console"
 	"clearance/internal/score"
 	"clearance/rollout"
 	"clearance/verify"
@@ -94,7 +95,7 @@ checked. With --rows whole worlds of the file are answered, so that several mach
 can share it.
 
 ` + failedRows,
-		Args: noArgs,
+		Args: console.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return runRollout(c.Context(), e, &f.answerFlags, &f.rolloutFlags, f.audit)
 		},
@@ -150,8 +151,8 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 	}
 	out := file.CreateRollout(f.out, &o, part)
 	defer out.Abort()
-	bar := e.progress("rollout", int64(part.Len()*max(file.RowsPerWorld(), 1)))
-	defer bar.done()
+	bar := e.Progress("rollout", int64(part.Len()*max(file.RowsPerWorld(), 1)))
+	defer bar.Done()
 	results := 0
 	rep, err := rollout.RunStream(ctx, h.Dispatcher(), stream, o, f.runOptions(q.backend, bar),
 		func(r *rollout.Results) error {
@@ -161,12 +162,12 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 	if err != nil {
 		return f.ofFile(ctx, err)
 	}
-	bar.done()
+	bar.Done()
 	var found *audit.Rollout
 	if audited { // before the file gets its name: after an interrupt there is none
-		bar := e.progress("verify", int64(results))
-		defer bar.done()
-		sample.Progress = bar.add
+		bar := e.Progress("verify", int64(results))
+		defer bar.Done()
+		sample.Progress = bar.Add
 		complete, err := out.Complete()
 		if err != nil {
 			return err
@@ -181,7 +182,7 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 		return err
 	}
 	for _, row := range rep.RowErrors {
-		e.warn("%s: %v", f.worlds, row)
+		e.Warn("%s: %v", f.worlds, row)
 	}
 	report := newRolloutReport(&o, &rep)
 	report.Results = results
@@ -190,7 +191,7 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 		return err
 	}
 	if report.Audit != nil && report.Audit.Wrong() > 0 {
-		return exitf(exitWrong, "%s refuted by the audit", plural(report.Audit.Wrong(), "row"))
+		return console.Wrong("%s refuted by the audit", plural(report.Audit.Wrong(), "row"))
 	}
 	c := report.Counts
 	return f.unanswered(c.Invalid, c.Undecided, int64(report.Results), "status", adviceUndecided)
@@ -225,7 +226,7 @@ type rolloutReport struct {
 
 func newRolloutReport(o *rollout.Options, rep *rollout.Report) *rolloutReport {
 	r := &rolloutReport{
-		Program: "batchbench rollout", Version: versionString(), Date: now(), Platform: platform(),
+		Program: "batchbench rollout", Version: console.Version(), Date: console.Now(), Platform: console.Platform(),
 		Backend: rep.Backend, Why: rep.Why, Query: o.Query.String(), Precision: o.Precision.String(),
 		Reduce: o.Reduce.String(), Worlds: rep.Worlds, Pairs: rep.Rows, AbsentPairs: rep.AbsentRows,
 		CulledPairs: rep.CulledRows, PartPairs: rep.PartPairs, SolvedPartPairs: rep.Solved,

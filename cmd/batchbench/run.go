@@ -11,6 +11,7 @@ import (
 	"clearance/dataset/generate"
 	"clearance/dispatch"
 	"clearance/engine"
+	"clearance/internal/console"
 	"clearance/verify"
 
 	"github.com/spf13/cobra"
@@ -42,7 +43,7 @@ has the reference solve a sample again, checks that repeated rounds give the sam
 bits, and prints speed and accuracy in one table.
 
 ` + setsText(),
-		Args: noArgs,
+		Args: console.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runSets(c.Context(), e, &f) },
 	}
 	fs := c.Flags()
@@ -111,13 +112,13 @@ func runSets(ctx context.Context, e *env, f *runFlags) error {
 		if int64(i) < f.pairs%sets {
 			pairs++
 		}
-		bar := e.progress(name, pairs*int64(f.rounds+1)*int64(len(names)))
+		bar := e.Progress(name, pairs*int64(f.rounds+1)*int64(len(names)))
 		m := &measurement{flags: f}
 		for _, backend := range names {
 			m.subjects = append(m.subjects, &subject{flags: f, dispatcher: h.Dispatcher(), backend: backend, bar: bar})
 		}
 		err := m.run(ctx, name, pairs)
-		bar.done()
+		bar.Done()
 		if err != nil {
 			return err
 		}
@@ -129,12 +130,12 @@ func runSets(ctx context.Context, e *env, f *runFlags) error {
 	report.summarize()
 
 	if f.json != "-" {
-		if err := report.printTable(e.stdout); err != nil {
+		if err := report.printTable(e.Stdout); err != nil {
 			return err
 		}
 	}
 	if f.json != "" {
-		if err := writeJSON(e.stdout, f.json, report); err != nil {
+		if err := console.WriteJSON(e.Stdout, f.json, report); err != nil {
 			return err
 		}
 	}
@@ -143,7 +144,7 @@ func runSets(ctx context.Context, e *env, f *runFlags) error {
 		if report.Beside != nil && t.good() {
 			t = report.Beside.Total
 		}
-		return exitf(exitWrong, "not every answer is good: %s, %s undecided, %s invalid", plural(t.wrong(), "fault"),
+		return console.Wrong("not every answer is good: %s, %s undecided, %s invalid", plural(t.wrong(), "fault"),
 			thousands(t.Counts.Undecided), thousands(t.bad()))
 	}
 	return nil
@@ -152,7 +153,7 @@ func runSets(ctx context.Context, e *env, f *runFlags) error {
 func newRunReport(f *runFlags, c *dispatch.Choice) *runReport {
 	o := &f.options
 	return &runReport{
-		Program: "batchbench run", Version: versionString(), Date: now(), Platform: platform(),
+		Program: "batchbench run", Version: console.Version(), Date: console.Now(), Platform: console.Platform(),
 		Backend: c.Name(), Device: devicesText(c.Devices()), Cores: runtime.NumCPU(),
 		Query: o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String(),
 		Tolerance: verify.Number(o.Tolerance), Columns: columnList(o.Columns),
@@ -178,7 +179,7 @@ type subject struct {
 	flags      *runFlags
 	dispatcher *dispatch.Dispatcher
 	backend    string
-	bar        *progress
+	bar        *console.Progress
 
 	seconds    []float64 // one entry per round
 	iterations int64
@@ -256,7 +257,7 @@ func (l *subject) rounds(ctx context.Context, job *batch.Job, again *batch.Resul
 		done := 0
 		rep, err := l.dispatcher.Run(ctx, &j, dispatch.Options{
 			Backend:  l.backend,
-			Progress: func(d, _ int) { l.bar.add(d - done); done = d },
+			Progress: func(d, _ int) { l.bar.Add(d - done); done = d },
 		})
 		if err != nil {
 			return err

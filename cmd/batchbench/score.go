@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"clearance/batch"
 	"clearance/dispatch"
+	"clearance/internal/console"
 	"clearance/internal/score"
 	"clearance/verify"
 
@@ -44,10 +44,10 @@ func (f *answerFlags) check() error {
 }
 
 // runOptions are the options of a call that advances the bar.
-func (f *answerFlags) runOptions(backend string, bar *progress) dispatch.Options {
+func (f *answerFlags) runOptions(backend string, bar *console.Progress) dispatch.Options {
 	last := 0
 	return dispatch.Options{Backend: backend, MaxRowErrors: listedRowErrors,
-		Progress: func(done, _ int) { bar.add(done - last); last = done }}
+		Progress: func(done, _ int) { bar.Add(done - last); last = done }}
 }
 
 // printer is a report, as text; as JSON it is its fields.
@@ -58,14 +58,14 @@ type printer interface {
 // write prints a report, as text or as JSON.
 func (f *answerFlags) write(e *env, r printer) error {
 	if f.json != "-" {
-		if err := r.print(e.stdout, f.out); err != nil {
+		if err := r.print(e.Stdout, f.out); err != nil {
 			return err
 		}
 	}
 	if f.json == "" {
 		return nil
 	}
-	return writeJSON(e.stdout, f.json, r)
+	return console.WriteJSON(e.Stdout, f.json, r)
 }
 
 const adviceUndecided = "try --precision double or a larger --tolerance"
@@ -75,10 +75,10 @@ const adviceUndecided = "try --precision double or a larger --tolerance"
 func (f *answerFlags) unanswered(invalid, undecided, rows int64, column, advice string) error {
 	switch {
 	case invalid > 0:
-		return exitf(exitBadInput, "%s of %s: bad input in %s; their %s is invalid, all others are answered",
+		return console.Exitf(exitBadInput, "%s of %s: bad input in %s; their %s is invalid, all others are answered",
 			plural(invalid, "row"), thousands(rows), f.path(), column)
 	case undecided > 0:
-		return exitf(exitWrong, "%s of %s undecided; %s", plural(undecided, "row"), thousands(rows), advice)
+		return console.Wrong("%s of %s undecided; %s", plural(undecided, "row"), thousands(rows), advice)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ With --rows a part of the file is answered, so that several machines can share i
 answers are those of the whole by the same back end.
 
 ` + failedRows,
-		Args: noArgs,
+		Args: console.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runScore(c.Context(), e, &f) },
 	}
 	pointElsewhere(c, "batchbench ")
@@ -202,10 +202,10 @@ func runScore(ctx context.Context, e *env, f *scoreFlags) error {
 	}
 
 	for _, failover := range rep.Failovers {
-		e.warn("%s back end failed on rows %d to %d: %v", failover.Backend, failover.Lo, failover.Hi-1, failover.Err)
+		e.Warn("%s back end failed on rows %d to %d: %v", failover.Backend, failover.Lo, failover.Hi-1, failover.Err)
 	}
 	for _, row := range rep.RowErrors {
-		e.warn("%s: %v", f.path(), row)
+		e.Warn("%s: %v", f.path(), row)
 	}
 	report := newScoreReport(f, &rep)
 	var verdict error
@@ -252,8 +252,8 @@ func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatche
 	if err != nil {
 		return rep, err
 	}
-	bar := e.progress("score", int64(rows.Hi-rows.Lo))
-	defer bar.done()
+	bar := e.Progress("score", int64(rows.Hi-rows.Lo))
+	defer bar.Done()
 	return score.Run(ctx, d, lib, pairs, rows, f.out, f.options, f.runOptions(f.backend, bar), check)
 }
 
@@ -268,7 +268,7 @@ const (
 func newScoreReport(f *scoreFlags, rep *dispatch.Report) *scoreReport {
 	o := &f.options
 	r := &scoreReport{
-		Program: "batchbench score", Version: versionString(), Date: now(), Platform: platform(),
+		Program: "batchbench score", Version: console.Version(), Date: console.Now(), Platform: console.Platform(),
 		Backend: rep.Backend, Device: devicesText(rep.Devices), Why: rep.Why,
 		Query: o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String(),
 		Tolerance: verify.Number(o.Tolerance), Columns: columnList(o.Columns),
@@ -327,6 +327,3 @@ func countsOf(rep *dispatch.Report) counts {
 		Undecided:   int64(c[batch.Undecided]), Invalid: int64(c[batch.Invalid]),
 	}
 }
-
-// now returns the time for the header of a report.
-func now() string { return time.Now().UTC().Format(time.RFC3339) }

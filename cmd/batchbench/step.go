@@ -17,6 +17,7 @@ import (
 	"clearance/cpu/instructions"
 	"clearance/cpu/simd"
 	"clearance/dataset"
+	"clearance/internal/console"
 	"clearance/internal/score"
 	native "clearance/kernels/contact"
 	"clearance/verify"
@@ -104,7 +105,7 @@ A world that is not advanced keeps its state and says why; the others go on. Whe
 row advance no world, the run ends, with the states before. After an interrupt
 the same command with --resume goes on where the last saved step was, in the folder
 OUT.parts; the results have the same bits as those of a run without an interrupt.`,
-		Args: noArgs,
+		Args: console.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runStep(c.Context(), e, &f) },
 	}
 	fs := c.Flags()
@@ -295,19 +296,19 @@ func runStep(ctx context.Context, e *env, f *stepFlags) (err error) {
 		return errors.New(strings.TrimPrefix(err.Error(), "contact: "))
 	}
 	defer r.locked.Close()
-	bar := e.progress("step", int64(f.steps-r.step))
-	defer bar.done()
+	bar := e.Progress("step", int64(f.steps-r.step))
+	defer bar.Done()
 	start := time.Now()
 	first := r.step
 	for r.step < f.steps && err == nil {
 		if err = r.advance(ctx); err == nil {
-			bar.add(1)
+			bar.Add(1)
 			if r.step%f.saveEvery == 0 || r.held() > r.most {
 				err = r.save()
 			}
 		}
 	}
-	bar.done()
+	bar.Done()
 	var still *contact.StillError
 	if err != nil && !errors.As(err, &still) {
 		if ctx.Err() != nil {
@@ -320,8 +321,8 @@ func runStep(ctx context.Context, e *env, f *stepFlags) (err error) {
 		return err
 	}
 	err = r.report(e, seconds, r.step-first)
-	if still != nil && (err == nil || errors.As(err, new(*exitError))) {
-		return exitf(exitWrong, "%s; the run ends after step %d of %d", strings.TrimPrefix(still.Error(), "contact: "),
+	if still != nil && (err == nil || console.ExitCode(err) == exitWrong) {
+		return console.Wrong("%s; the run ends after step %d of %d", strings.TrimPrefix(still.Error(), "contact: "),
 			r.step, f.steps)
 	}
 	return err
@@ -330,10 +331,10 @@ func runStep(ctx context.Context, e *env, f *stepFlags) (err error) {
 // interrupted saves the steps of a run that was interrupted.
 func (r *stepRun) interrupted(e *env) {
 	if err := r.save(); err != nil {
-		e.warn("the steps since the last part of %s are not saved: %v", r.folder, err)
+		e.Warn("the steps since the last part of %s are not saved: %v", r.folder, err)
 		return
 	}
-	e.warn("%s steps of %s are saved in %s; the same command with --resume goes on", thousands(int64(r.step)),
+	e.Warn("%s steps of %s are saved in %s; the same command with --resume goes on", thousands(int64(r.step)),
 		thousands(int64(r.flags.steps)), r.folder)
 }
 
@@ -358,8 +359,9 @@ type stepReport struct {
 
 func (r *stepRun) report(e *env, seconds float64, timed int) error {
 	f := r.flags
-	rep := &stepReport{Program: "batchbench step", Version: versionString(), Date: now(), Platform: platform(),
-		Model: f.options.Solve.Model.String(), Tolerance: verify.Number(f.options.Solve.Tolerance),
+	rep := &stepReport{Program: "batchbench step", Version: console.Version(), Date: console.Now(),
+		Platform: console.Platform(),
+		Model:    f.options.Solve.Model.String(), Tolerance: verify.Number(f.options.Solve.Tolerance),
 		TimeStep: verify.Number(f.options.TimeStep), Worlds: r.worlds, Bodies: r.bodies, Steps: r.step, Timed: timed,
 		Seconds: verify.Number(seconds), WorldSteps: map[string]int64{}, Energy: verify.Number(r.energy),
 		Residual: verify.Number(r.residual)}
@@ -374,17 +376,17 @@ func (r *stepRun) report(e *env, seconds float64, timed int) error {
 		}
 	}
 	if f.json != "" {
-		if err := writeJSON(e.stdout, f.json, rep); err != nil {
+		if err := console.WriteJSON(e.Stdout, f.json, rep); err != nil {
 			return err
 		}
 	}
 	if f.json != "-" {
-		if err := rep.print(e.stdout, f.out); err != nil {
+		if err := rep.print(e.Stdout, f.out); err != nil {
 			return err
 		}
 	}
 	if failed > 0 {
-		return exitf(exitWrong, "%s not advanced; the column status says why", plural(failed, "world-step"))
+		return console.Wrong("%s not advanced; the column status says why", plural(failed, "world-step"))
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func TestInterruptedAndNotSaved(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out.npz")
 	ctx, cancel := context.WithCancel(t.Context())
 	var stderr bytes.Buffer
-	e := &env{stdout: io.Discard, stderr: &stderr, at: func(_ string, done int) {
+	e := &env{Program: program, Stdout: io.Discard, Stderr: &stderr, At: func(_ string, done int) {
 		if done == 3 {
 			if err := os.RemoveAll(out + ".parts"); err != nil {
 				t.Error(err)
@@ -106,7 +106,7 @@ func TestInterruptedAndNotSaved(t *testing.T) {
 			cancel()
 		}
 	}}
-	code := e.run(ctx, []string{"step", "--scene", "ground", "--count", "3", "--steps", "40", "--out", out})
+	code := e.Run(ctx, newRoot(e), []string{"step", "--scene", "ground", "--count", "3", "--steps", "40", "--out", out})
 	said := stderr.String()
 	if code != exitInterrupted || strings.Contains(said, "are saved in") || !strings.Contains(said, "are not saved") {
 		t.Errorf("exit code %d: %s", code, said)

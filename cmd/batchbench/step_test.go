@@ -22,12 +22,12 @@ func interruptedAt(t *testing.T, phase string, done int, args ...string) outcome
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var stdout, stderr bytes.Buffer
-	e := &env{stdout: &stdout, stderr: &stderr, at: func(what string, n int) {
+	e := &env{Program: program, Stdout: &stdout, Stderr: &stderr, At: func(what string, n int) {
 		if what == phase && n >= done {
 			cancel()
 		}
 	}}
-	code := e.run(ctx, args)
+	code := e.Run(ctx, newRoot(e), args)
 	return outcome{code, stdout.String(), stderr.String()}
 }
 

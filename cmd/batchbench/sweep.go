@@ -10,6 +10,7 @@ import (
 
 	"clearance/batch"
 	"clearance/dataset"
+	"clearance/internal/console"
 	"clearance/internal/score"
 	"clearance/rollout"
 	"clearance/rollout/sweep"
@@ -65,7 +66,7 @@ With --rows whole worlds of the file are answered, so that several machines can 
 
 An invalid row gets state invalid and is listed; all other rows are answered. The exit
 code is then 2. Without invalid rows it is 1 if a row is undecided.`,
-		Args: noArgs,
+		Args: console.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return runSweep(c.Context(), e, &f.answerFlags, &f.backendFlags, &f.sweepFlags)
 		},
@@ -118,8 +119,8 @@ func runSweep(ctx context.Context, e *env, f *answerFlags, b *backendFlags, q *s
 		return err
 	}
 	defer out.Abort()
-	bar := e.progress("sweep", int64(part.Len())*int64(file.RowsPerWorld()))
-	defer bar.done()
+	bar := e.Progress("sweep", int64(part.Len())*int64(file.RowsPerWorld()))
+	defer bar.Done()
 	rep, err := rollout.SweepStream(ctx, h.Dispatcher(), stream, o, f.runOptions(b.backend, bar), out.Write)
 	if err != nil {
 		return f.ofFile(ctx, err)
@@ -128,7 +129,7 @@ func runSweep(ctx context.Context, e *env, f *answerFlags, b *backendFlags, q *s
 		return err
 	}
 	for _, row := range rep.RowErrors {
-		e.warn("%s: %v", f.worlds, row)
+		e.Warn("%s: %v", f.worlds, row)
 	}
 	report := newSweepReport(&rep)
 	if err := f.write(e, report); err != nil {
@@ -165,7 +166,7 @@ type sweepReport struct {
 
 func newSweepReport(rep *rollout.SweepReport) *sweepReport {
 	r := &sweepReport{
-		Program: "batchbench sweep", Version: versionString(), Date: now(), Platform: platform(),
+		Program: "batchbench sweep", Version: console.Version(), Date: console.Now(), Platform: console.Platform(),
 		Backend: rep.Backend, Why: rep.Why, Query: sweepName, Worlds: rep.Worlds, Rows: rep.Rows,
 		Clock: "without reading and writing the files", Seconds: verify.Number(rep.Wall.Seconds()),
 		Evaluations: rep.Evaluations, Free: rep.States[sweep.Free], Contact: rep.States[sweep.Contact],

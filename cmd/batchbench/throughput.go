@@ -15,6 +15,7 @@ import (
 	"clearance/dataset/generate"
 	"clearance/dispatch"
 	"clearance/engine"
+	"clearance/internal/console"
 	"clearance/verify"
 
 	"github.com/spf13/cobra"
@@ -53,7 +54,7 @@ the kernels and end to end, on one back end and on a second one. Answers are not
 'run' does that on the same sets.
 
 ` + setsText(),
-		Args: noArgs,
+		Args: console.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return throughput(c.Context(), e, &f) },
 	}
 	fs := c.Flags()
@@ -123,7 +124,7 @@ func throughput(ctx context.Context, e *env, f *throughputFlags) error {
 	defer h.Close()
 	o := &f.options
 	report := &throughputReport{
-		Program: "batchbench throughput", Version: versionString(), Date: now(), Platform: platform(),
+		Program: "batchbench throughput", Version: console.Version(), Date: console.Now(), Platform: console.Platform(),
 		Cores:    runtime.NumCPU(),
 		Backends: []backendReport{{chosen.Name(), devicesText(chosen.Devices())}},
 		Query:    o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String(),
@@ -143,7 +144,7 @@ func throughput(ctx context.Context, e *env, f *throughputFlags) error {
 		if err != nil {
 			return err
 		}
-		bar := e.progress(set, int64(len(f.rows)*len(report.Backends)))
+		bar := e.Progress(set, int64(len(f.rows)*len(report.Backends)))
 		for _, rows := range f.rows {
 			for _, b := range report.Backends {
 				p, err := f.point(ctx, h.Dispatcher(), b.Name, lib, pairs.Slice(0, rows))
@@ -152,20 +153,20 @@ func throughput(ctx context.Context, e *env, f *throughputFlags) error {
 				}
 				p.Set = set
 				report.Points = append(report.Points, *p)
-				bar.add(1)
+				bar.Add(1)
 			}
 		}
-		bar.done()
+		bar.Done()
 	}
 	if f.json != "-" {
-		if err := report.print(e.stdout); err != nil {
+		if err := report.print(e.Stdout); err != nil {
 			return err
 		}
 	}
 	if f.json == "" {
 		return nil
 	}
-	return writeJSON(e.stdout, f.json, report)
+	return console.WriteJSON(e.Stdout, f.json, report)
 }
 
 // pairs returns the pairs of a set for the largest size.

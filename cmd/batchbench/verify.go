@@ -9,6 +9,7 @@ import (
 
 	"clearance/batch"
 	"clearance/internal/audit"
+	"clearance/internal/console"
 	"clearance/internal/score"
 	"clearance/verify"
 
@@ -73,12 +74,12 @@ func (f *auditFlags) write(e *env, report checkedReport) error { return writeAud
 // writeAudit prints the report of an audit, as text or as JSON to a file or -, and returns its verdict.
 func writeAudit(e *env, file string, report checkedReport) error {
 	if file != "-" {
-		if err := report.print(e.stdout); err != nil {
+		if err := report.print(e.Stdout); err != nil {
 			return err
 		}
 	}
 	if file != "" {
-		if err := writeJSON(e.stdout, file, report); err != nil {
+		if err := console.WriteJSON(e.Stdout, file, report); err != nil {
 			return err
 		}
 	}
@@ -189,8 +190,8 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 	}
 	f.options.Columns, f.options.Precision = results.Columns(), results.Precision()
 
-	bar := e.progress("verify", n)
-	defer bar.done()
+	bar := e.Progress("verify", n)
+	defer bar.Done()
 	c := &checker{total: n, sample: min(f.sample, n), prove: min(f.prove, n), seed: f.seed, workers: f.workers,
 		bar: bar}
 	if f.all {
@@ -203,7 +204,7 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 		return nil, err
 	}
 	report := &verifyReport{
-		Program: "batchbench verify", Version: versionString(), Date: now(), Results: f.results,
+		Program: "batchbench verify", Version: console.Version(), Date: console.Now(), Results: f.results,
 		Claims: claims, CutOff: cutOffOf(&f.options),
 		Query: f.options.Query.String(), Precision: f.options.Precision.String(),
 		Tolerance: verify.Number(f.options.Tolerance),
@@ -245,7 +246,7 @@ type claims struct {
 }
 
 func claimsOf(meta map[string]string) claims {
-	text := func(key string) string { return printable(meta[key], 60) }
+	text := func(key string) string { return console.Printable(meta[key], 60) }
 	return claims{text(metaQuery), text(metaMethod), text(metaTolerance), text(metaCutOff)}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"clearance/contact"
+	"clearance/internal/console"
 	"clearance/verify"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ claims another model is refused. Bounds of the error, which only the ccp has, ar
 --bounds: the convex problem is solved again to refute them, and bounds are taken again to
 confirm them. Undecided worlds and bounds that were not audited are said, and are not exit
 code 0. Nothing depends on the numbers of sweeps and steps: they are not audited.`,
-		Args: noArgs,
+		Args: console.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runVerifyContact(c.Context(), e, &f) },
 	}
 	fs := c.Flags()
@@ -139,14 +140,14 @@ func verifyContacts(ctx context.Context, e *env, f *verifyContactFlags) (*verify
 	}
 	if m, ok := meta[metaModel]; ok && m != f.options.Model.String() {
 		return nil, fmt.Errorf("%s claims the model %s, not %v; see --model", f.results,
-			strconv.Quote(printable(m, 60)), f.options.Model)
+			strconv.Quote(console.Printable(m, 60)), f.options.Model)
 	}
 	audit, err := verify.AuditContacts(p, s, f.options)
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "verify: "))
 	}
 	report := newVerifyContactReport(f, audit)
-	report.Claimed = printable(meta[metaTolerance], 60)
+	report.Claimed = console.Printable(meta[metaTolerance], 60)
 	if f.contacts == "" {
 		return report, nil
 	}
@@ -167,13 +168,13 @@ func verifyContacts(ctx context.Context, e *env, f *verifyContactFlags) (*verify
 func (r *verifyContactReport) verdict() error {
 	switch {
 	case r.Wrong > 0:
-		return exitf(exitWrong, "the audit refutes %s", plural(r.Wrong, "claim"))
+		return console.Wrong("the audit refutes %s", plural(r.Wrong, "claim"))
 	case r.Undecided > 0:
-		return exitf(exitWrong, "%s undecided", plural(r.Undecided, "world"))
+		return console.Wrong("%s undecided", plural(r.Undecided, "world"))
 	case r.Unaudited > 0 && !r.bounds:
-		return exitf(exitWrong, "%s of the error not audited; see --bounds", plural(r.Unaudited, "bound"))
+		return console.Wrong("%s of the error not audited; see --bounds", plural(r.Unaudited, "bound"))
 	case r.Unaudited > 0:
-		return exitf(exitWrong, "%s of the error neither refuted nor confirmed", plural(r.Unaudited, "bound"))
+		return console.Wrong("%s of the error neither refuted nor confirmed", plural(r.Unaudited, "bound"))
 	case r.Listed != nil:
 		return r.Listed.verdict()
 	}
@@ -181,7 +182,7 @@ func (r *verifyContactReport) verdict() error {
 }
 
 func newVerifyContactReport(f *verifyContactFlags, a *verify.ContactReport) *verifyContactReport {
-	r := &verifyContactReport{Program: "batchbench verify contact", Version: versionString(), Date: now(),
+	r := &verifyContactReport{Program: "batchbench verify contact", Version: console.Version(), Date: console.Now(),
 		Results: f.results, Model: f.options.Model.String(), Tolerance: verify.Number(f.options.Tolerance),
 		Worlds: len(a.Worlds), Solved: a.Solved, Undecided: a.Undecided, Invalid: a.Invalid,
 		Unaudited: a.Unaudited, Wrong: a.Wrong, bounds: f.options.Bounds}

@@ -13,6 +13,7 @@ import (
 	"clearance/dataset"
 	"clearance/derive"
 	"clearance/internal/audit"
+	"clearance/internal/console"
 	"clearance/internal/score"
 	"clearance/verify"
 
@@ -46,7 +47,7 @@ answer at hand is, counts as not audited. It is said, and is not exit code 0; wi
 there are none but where rounding decides.
 
 Amount of noise, samples, rings and seed are what the file states; flags that differ are refused.`,
-		Args: noArgs,
+		Args: console.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.anyPrecision = !c.Flags().Changed("precision")
 			f.given = c.Flags().Changed
@@ -109,16 +110,16 @@ func (r *derivativesReport) verdict() error {
 	d, a := r.Audit.Derived, r.Audit.Answers
 	switch {
 	case r.Audit.Refuted() > 0:
-		return exitf(exitWrong, "%s of %s refuted", plural(r.Audit.Refuted(), "row"), thousands(d.Rows))
+		return console.Wrong("%s of %s refuted", plural(r.Audit.Refuted(), "row"), thousands(d.Rows))
 	case d.Open > 0:
 		advice := "see --answers"
 		if r.Known {
 			advice = "rounding decides of them"
 		}
-		return exitf(exitWrong, "%s of %s not audited: they are those of no answer at hand; %s", plural(d.Open, "row"),
+		return console.Wrong("%s of %s not audited: they are those of no answer at hand; %s", plural(d.Open, "row"),
 			thousands(d.Rows), advice)
 	case a != nil && a.Undecided() > 0:
-		return exitf(exitWrong, "%s not audited: their answers are undecided", plural(a.Undecided(), "row"))
+		return console.Wrong("%s not audited: their answers are undecided", plural(a.Undecided(), "row"))
 	}
 	return nil
 }
@@ -197,7 +198,8 @@ func (f *verifyDerivativesFlags) stated(meta map[string]string) error {
 		}
 		want := x.get()
 		if x.parse(text) != nil {
-			return fmt.Errorf("%s: metadata: %s %s is no number", f.results, x.key, strconv.Quote(printable(text, 60)))
+			return fmt.Errorf("%s: metadata: %s %s is no number", f.results, x.key,
+				strconv.Quote(console.Printable(text, 60)))
 		}
 		if f.given(x.flag) && x.get() != want {
 			return fmt.Errorf("%s states the %s %s, the audit asks for %s; see --%s", f.results, x.key, text, want,
@@ -219,7 +221,7 @@ func (f *verifyDerivativesFlags) question(results *dataset.ResultReader) (column
 	} {
 		if got := meta[claim.key]; got != "" && got != claim.want {
 			return 0, fmt.Errorf("%s claims the %s %s, the audit asks for %s; see %s", f.results, claim.key,
-				strconv.Quote(printable(got, 60)), claim.want, claim.flag)
+				strconv.Quote(console.Printable(got, 60)), claim.want, claim.flag)
 		}
 	}
 	columns = results.Columns() & batch.DerivedColumns
@@ -257,7 +259,7 @@ func (f *verifyDerivativesFlags) openAnswers(n int64) (*dataset.ResultReader, er
 			strings.Join(columnList(missing), ", "))
 	case r.Metadata()[metaQuery] != "" && r.Metadata()[metaQuery] != f.options.Query.String():
 		err = fmt.Errorf("%s claims the query %s, the audit asks for %v; see --query", f.answers,
-			strconv.Quote(printable(r.Metadata()[metaQuery], 60)), f.options.Query)
+			strconv.Quote(console.Printable(r.Metadata()[metaQuery], 60)), f.options.Query)
 	}
 	if err != nil {
 		r.Close()
@@ -291,13 +293,13 @@ func verifyDerivatives(ctx context.Context, e *env, f *verifyDerivativesFlags) (
 		return nil, err
 	}
 	defer h.Close()
-	bar := e.progress("verify", n)
-	defer bar.done()
-	report, err := f.audit(ctx, lib, pairs, results, answers, h.Answers(), bar.add)
+	bar := e.Progress("verify", n)
+	defer bar.Done()
+	report, err := f.audit(ctx, lib, pairs, results, answers, h.Answers(), bar.Add)
 	if err != nil {
 		return nil, err
 	}
-	r := &derivativesReport{Program: "batchbench verify derivatives", Version: versionString(), Date: now(),
+	r := &derivativesReport{Program: "batchbench verify derivatives", Version: console.Version(), Date: console.Now(),
 		Results: f.results, Query: f.options.Query.String(), Derivative: f.options.Derivative.Mode.String(),
 		Precision: f.options.Precision.String(), Columns: columnList(columns), Audit: report,
 		Known: answers != nil || derive.Needs&^results.Columns() == 0}

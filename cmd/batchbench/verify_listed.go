@@ -9,6 +9,7 @@ import (
 
 	"clearance/contact"
 	"clearance/dataset"
+	"clearance/internal/console"
 	"clearance/verify"
 )
 
@@ -145,7 +146,8 @@ func (f *listedFiles) table(path string, columns []dataset.ColumnSpec) (*dataset
 		}
 	}
 	if claim, ok := t.Metadata[metaTimeStep]; ok && f.scene != nil && claim != digits(f.timeStep) {
-		return nil, fmt.Errorf("%s claims the time step %s s, not %s; see --time-step", path, printable(claim, 60),
+		return nil, fmt.Errorf("%s claims the time step %s s, not %s; see --time-step", path,
+			console.Printable(claim, 60),
 			digits(f.timeStep))
 	}
 	return t, nil
@@ -224,13 +226,13 @@ func (a *listAudit) fault(c, i int) string {
 func (r *listedReport) verdict() error {
 	switch {
 	case r.Places > 0 && !r.stated:
-		return exitf(exitWrong, "position, gap, parts and ID of %s not audited; see --states, and the worlds of the "+
+		return console.Wrong("position, gap, parts and ID of %s not audited; see --states, and the worlds of the "+
 			"step", plural(r.Places, "contact"))
 	case r.Places > 0:
-		return exitf(exitWrong, "position, gap, parts and ID of %s not audited: of steps in parts, or after states "+
+		return console.Wrong("position, gap, parts and ID of %s not audited: of steps in parts, or after states "+
 			"that are not in the file", plural(r.Places, "contact"))
 	case r.Worlds > 0:
-		return exitf(exitWrong, "%s without contacts not audited; see --states", plural(r.Worlds, "solved world"))
+		return console.Wrong("%s without contacts not audited; see --states", plural(r.Worlds, "solved world"))
 	}
 	return nil
 }

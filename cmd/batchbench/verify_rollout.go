@@ -10,6 +10,7 @@ import (
 
 	"clearance/dataset"
 	"clearance/internal/audit"
+	"clearance/internal/console"
 	"clearance/internal/score"
 	"clearance/rollout"
 	"clearance/verify"
@@ -62,7 +63,7 @@ column gap unless --all has the reference solve every world, normals, witnesses 
 a file without the columns that prove them, worlds that state failed rows, and worlds beyond
 the sample. Where each pair of bodies has a row and each body one
 part, rows prove themselves, and the sample is a second opinion.`,
-		Args: noArgs,
+		Args: console.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.anyPrecision = !c.Flags().Changed("precision")
 			if err := errors.Join(f.checkWorlds(), f.solveFlags.check(), f.auditFlags.check()); err != nil {
@@ -100,14 +101,15 @@ func verifyRollout(ctx context.Context, e *env, f *verifyRolloutFlags) (*verifyR
 	if err != nil {
 		return nil, err
 	}
-	var bar *progress
-	defer func() { bar.done() }()
-	r := &verifyRolloutReport{Program: "batchbench verify", Version: versionString(), Date: now(), Results: f.results}
-	sample := f.audited(f.workers, func(rows int) { bar.add(rows) })
+	var bar *console.Progress
+	defer func() { bar.Done() }()
+	r := &verifyRolloutReport{Program: "batchbench verify", Version: console.Version(), Date: console.Now(),
+		Results: f.results}
+	sample := f.audited(f.workers, func(rows int) { bar.Add(rows) })
 	files := &audit.RolloutFiles{AllPairs: f.allPairs, Options: o, AnyPrecision: f.anyPrecision,
 		Files: audit.Files{Bodies: file.Bodies, Worlds: f.worlds, Results: f.results, Lo: part.Lo, Hi: part.Hi}}
 	files.Accept = func(results *dataset.RolloutReader, o *rollout.Options) error {
-		bar = e.progress("verify", results.Len())
+		bar = e.Progress("verify", results.Len())
 		r.Claims = claimsOf(results.Metadata())
 		r.AtLeast = results.Reduced() && audit.AtLeast(o, file.RowsPerWorld() == 0)
 		return f.claimed(o, results.Metadata())
@@ -141,7 +143,7 @@ func (f *verifyRolloutFlags) claimed(o *rollout.Options, meta map[string]string)
 	} {
 		if claim, ok := meta[c.key]; ok && claim != c.want {
 			return fmt.Errorf("%s claims to have %s %s, the audit asks for %s; see --%s", f.results, c.what,
-				strconv.Quote(printable(claim, 60)), c.want, c.flag)
+				strconv.Quote(console.Printable(claim, 60)), c.want, c.flag)
 		}
 	}
 	return nil
@@ -151,22 +153,22 @@ func (f *verifyRolloutFlags) claimed(o *rollout.Options, meta map[string]string)
 func (r *verifyRolloutReport) verdict() error {
 	switch a := r.Audit; {
 	case a.Wrong() > 0:
-		return exitf(exitWrong, "%s: %s, the first are listed in the report",
+		return console.Wrong("%s: %s, the first are listed in the report",
 			r.Results, plural(a.Wrong(), "wrong answer"))
 	case a.Undecided > 0:
-		return exitf(exitWrong, "%s: %s undecided", r.Results, plural(a.Undecided, "answer"))
+		return console.Wrong("%s: %s undecided", r.Results, plural(a.Undecided, "answer"))
 	case a.Unanswered > 0:
-		return exitf(exitWrong, "%s: %s of rows without an answer", r.Results, plural(a.Unanswered, "world"))
+		return console.Wrong("%s: %s of rows without an answer", r.Results, plural(a.Unanswered, "world"))
 	case a.Worlds == 0 && a.OfWorlds > 0:
-		return exitf(exitWrong, "%s: not audited: the reference has solved no world; see --sample and --all", r.Results)
+		return console.Wrong("%s: not audited: the reference has solved no world; see --sample and --all", r.Results)
 	case a.Open > 0:
-		return exitf(exitWrong, "%s: not audited in full: %s not solved by the reference; see --sample and --all",
+		return console.Wrong("%s: not audited in full: %s not solved by the reference; see --sample and --all",
 			r.Results, plural(a.Open, "world"))
 	case a.Unaudited > 0:
-		return exitf(exitWrong, "%s: %s not audited: without the column gap nothing bounds them; see --all",
+		return console.Wrong("%s: %s not audited: without the column gap nothing bounds them; see --all",
 			r.Results, plural(a.Unaudited, "distance"))
 	case len(r.Unproved) > 0:
-		return exitf(exitWrong, "%s: %s not audited: the file lacks %s", r.Results, strings.Join(r.Unproved, ", "),
+		return console.Wrong("%s: %s not audited: the file lacks %s", r.Results, strings.Join(r.Unproved, ", "),
 			strings.Join(r.Missing, ", "))
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"clearance/dataset"
 	"clearance/internal/audit"
+	"clearance/internal/console"
 	"clearance/verify"
 
 	"github.com/spf13/cobra"
@@ -50,7 +51,7 @@ What a right answer is, the command line says, as in 'batchbench verify': give -
 
 Where rows are beyond the sample the exit code is not 0. Nothing depends on the numbers of
 evaluations: only what is impossible of them is refuted.`,
-		Args: noArgs,
+		Args: console.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := errors.Join(f.checkWorlds(), f.backendFlags.check(), f.sweepFlags.check(),
 				f.auditFlags.check()); err != nil {
@@ -88,20 +89,21 @@ func verifySweep(ctx context.Context, e *env, f *verifySweepFlags) (*verifySweep
 	if err != nil {
 		return nil, err
 	}
-	var bar *progress
-	defer func() { bar.done() }()
+	var bar *console.Progress
+	defer func() { bar.Done() }()
 	o := f.options
-	r := &verifySweepReport{Program: "batchbench verify", Version: versionString(), Date: now(), Results: f.results,
-		Query: sweepName, TimeTolerance: verify.Number(o.TimeTolerance), Tolerance: verify.Number(o.Tolerance)}
-	sample := f.audited(f.workers, func(rows int) { bar.add(rows) })
+	r := &verifySweepReport{Program: "batchbench verify", Version: console.Version(), Date: console.Now(),
+		Results: f.results,
+		Query:   sweepName, TimeTolerance: verify.Number(o.TimeTolerance), Tolerance: verify.Number(o.Tolerance)}
+	sample := f.audited(f.workers, func(rows int) { bar.Add(rows) })
 	files := &audit.SweepFiles{Options: o, Files: audit.Files{Bodies: bodies, Worlds: f.worlds, Results: f.results,
 		Lo: part.Lo, Hi: part.Hi}}
 	files.Accept = func(results *dataset.SweepReader) error {
-		bar = e.progress("verify", results.Len())
+		bar = e.Progress("verify", results.Len())
 		r.Claims = claimsOf(results.Metadata())
 		if query, ok := results.Metadata()[metaQuery]; ok && query != sweepName {
 			return fmt.Errorf("%s claims to answer the query %s, the audit asks for sweep", f.results,
-				strconv.Quote(printable(query, 60)))
+				strconv.Quote(console.Printable(query, 60)))
 		}
 		return nil
 	}
@@ -116,17 +118,17 @@ func verifySweep(ctx context.Context, e *env, f *verifySweepFlags) (*verifySweep
 func (r *verifySweepReport) verdict() error {
 	switch a := r.Audit; {
 	case a.Refuted > 0:
-		return exitf(exitWrong, "%s: %s, the first are listed in the report", r.Results,
+		return console.Wrong("%s: %s, the first are listed in the report", r.Results,
 			plural(a.Refuted, "wrong answer"))
 	case a.Undecided > 0:
-		return exitf(exitWrong, "%s: %s undecided", r.Results, plural(a.Undecided, "answer"))
+		return console.Wrong("%s: %s undecided", r.Results, plural(a.Undecided, "answer"))
 	case a.Unproved > 0:
-		return exitf(exitWrong, "%s: %s neither proved nor refuted", r.Results, plural(a.Unproved, "answer"))
+		return console.Wrong("%s: %s neither proved nor refuted", r.Results, plural(a.Unproved, "answer"))
 	case a.Sample == 0 && a.Rows > 0:
-		return exitf(exitWrong, "%s: not audited: the reference has looked at no row; see --sample and --all",
+		return console.Wrong("%s: not audited: the reference has looked at no row; see --sample and --all",
 			r.Results)
 	case a.Sample < a.Rows:
-		return exitf(exitWrong, "%s: not audited in full: the reference has not looked at %s; see --sample and --all",
+		return console.Wrong("%s: not audited in full: the reference has not looked at %s; see --sample and --all",
 			r.Results, plural(a.Rows-a.Sample, "row"))
 	}
 	return nil

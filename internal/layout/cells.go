@@ -22,7 +22,7 @@ import (
 const (
 	// CellLimit is the number of vertices up to which shaders scan all of them and a
 	// hull gets no cells. Measured on the scans of a driver that runs on the CPU, see
-	// docs/notebook/kernels-hulls.md.
+	// lab/notebook/kernels-hulls.md.
 	CellLimit = 16
 
 	// CellMargin widens a cell, whose coordinates range over [-1, 1]. The look-up rounds

@@ -1,4 +1,4 @@
-"""The programs of python/benchmarks run, and their tables have the figures."""
+"""The programs of lab/python run, and their tables have the figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conftest import ROOT
 
 
 def ran(name: str, *arguments: str) -> str:
-    command = [sys.executable, str(ROOT / "python/benchmarks" / name), *arguments]
+    command = [sys.executable, str(ROOT / "lab/python" / name), *arguments]
     run = subprocess.run(command, capture_output=True, text=True, timeout=1800)
     assert run.returncode == 0, run.stderr
     return run.stdout

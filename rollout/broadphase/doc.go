@@ -5,5 +5,5 @@
 // whatever the number of workers.
 //
 // A [Finder] builds a bounding volume hierarchy over the boxes and joins it with itself. The hierarchy was chosen by
-// measurement against sort and sweep and against a grid: docs/notebook/broadphase.md.
+// measurement against sort and sweep and against a grid: lab/notebook/broadphase.md.
 package broadphase
