@@ -37,7 +37,12 @@ var productWidths = [productKinds][2]int{VJP: {AnswerWidth, TwistWidth}, ValueVJ
 	JVP: {TwistWidth, AnswerWidth}}
 
 // Widths returns the widths of the operands and of the results, in numbers per row.
-func (k ProductKind) Widths() (operand, result int) { return productWidths[k][0], productWidths[k][1] }
+func (k ProductKind) Widths() (operand, result int) {
+	if k >= productKinds {
+		return 0, 0
+	}
+	return productWidths[k][0], productWidths[k][1]
+}
 
 // Product is products of the Jacobians of the answers of a job with vectors. Rows without an answer, or beyond a
 // cut-off, have zeros.
@@ -46,12 +51,8 @@ type Product struct {
 	Operands []float64
 	Results  []float64
 
-	// Sums, if not nil, says which rows count, and that the results are sums of their gradients by body.
+	// Sums, if not nil, says that the results are sums of gradients by body, [W,M,6], and which rows count.
 	Sums *Sums
-
-	// Bodies says that the results are the sums of the gradients of all rows by body of a world, [W,M,6], each in the
-	// order of the rows. The input is Worlds of shapes.
-	Bodies bool
 }
 
 // Check reports arrays of other lengths than the input has.
@@ -63,23 +64,13 @@ func (p *Product) Check(in Input) error {
 	n := in.Len()
 	want := result * n
 	if p.Sums != nil {
-		if err := p.Sums.check(n); err != nil {
-			return fmt.Errorf("batch: sums of products: %w", err)
+		if p.Kind == JVP {
+			return fmt.Errorf("batch: sums by body: the product is a tangent")
 		}
-		if p.Kind == JVP || p.Bodies {
-			return fmt.Errorf("batch: sums of products: the product is a tangent, or has sums by body of all rows")
+		var err error
+		if n, want, err = p.Sums.check(in); err != nil {
+			return fmt.Errorf("batch: sums by body: %w", err)
 		}
-		n, want = p.Sums.groups(), BodyWidth*p.Sums.worlds()*p.Sums.PerWorld
-	}
-	if p.Bodies {
-		w, ok := in.(*Worlds)
-		switch {
-		case !ok || w.Bodies != nil || w.AllPairs:
-			return fmt.Errorf("batch: gradients by body: the input is %T, want worlds of shapes with pairs", in)
-		case p.Kind == JVP:
-			return fmt.Errorf("batch: gradients by body: the product is a tangent")
-		}
-		want = BodyWidth * w.Count() * w.BodiesPerWorld()
 	}
 	if len(p.Operands) != operand*n || len(p.Results) != want {
 		return fmt.Errorf("batch: product of %d rows: arrays of %d and %d numbers, want %d and %d", n, len(p.Operands),
@@ -88,11 +79,14 @@ func (p *Product) Check(in Input) error {
 	return nil
 }
 
-// Sums says which rows of a product count, and how their gradients are added up by body: [W,M,6]. Rows are pairs of
-// parts. Those of two bodies form a set, and sets form groups, of which the row of the least value counts alone, the
-// first of equals: a group is the parts of two bodies, or of all pairs of bodies of a world. Operands are those of the
-// groups. The gradient of a part moves to its body: with the part at ρ from the position of the body,
-// ω_body = ω_part + ρ × v_part. The gradients of a body are added in the order of its sets.
+// Sums says how the gradients of rows are added up by body of their worlds.
+//
+// Without sets, the input is [Worlds] of shapes, all of whose rows count, and a body is one shape. Else rows are pairs
+// of parts of bodies. Rows of two bodies form a set; of each group of sets only the row of the least value counts, the
+// first of equals: a group is two bodies, or all pairs of bodies of a world. Operands are those of the groups.
+//
+// The gradient of a part moves to its body, see [RowParts.AddTo]. The gradients of a body are added in the order of its
+// rows or sets.
 type Sums struct {
 	Sets   []int32 // set s is rows Sets[s] to Sets[s+1]-1; [S+1], from 0 to the number of rows, ascending
 	Groups []int32 // group g is sets Groups[g] to Groups[g+1]-1; [G+1], from 0 to S, ascending
@@ -107,6 +101,9 @@ type Sums struct {
 	Positions []float64 // of the bodies, [W,M,3]
 }
 
+// EveryRow reports whether all rows count, those of worlds of shapes.
+func (s *Sums) EveryRow() bool { return s.Sets == nil }
+
 func (s *Sums) sets() int   { return len(s.Sets) - 1 }
 func (s *Sums) groups() int { return len(s.Groups) - 1 }
 func (s *Sums) worlds() int { return len(s.Worlds) - 1 }
@@ -114,8 +111,20 @@ func (s *Sums) worlds() int { return len(s.Worlds) - 1 }
 // RowsTo returns the number of rows of the worlds before w.
 func (s *Sums) RowsTo(w int) int { return int(s.Sets[s.Groups[s.Worlds[w]]]) }
 
-// check returns an error if sums are not those of n rows.
-func (s *Sums) check(n int) error {
+// check returns the number of operands and of results of sums of an input, and an error if they are not those of it.
+func (s *Sums) check(in Input) (operands, results int, err error) {
+	if !s.EveryRow() {
+		return s.groups(), BodyWidth * s.worlds() * s.PerWorld, s.checkSets(in.Len())
+	}
+	w, ok := in.(*Worlds)
+	if !ok || w.Bodies != nil || w.AllPairs {
+		return 0, 0, fmt.Errorf("of all rows: the input is %T, want worlds of shapes with pairs", in)
+	}
+	return w.Len(), BodyWidth * w.Count() * w.BodiesPerWorld(), nil
+}
+
+// checkSets returns an error if the sets are not those of n rows.
+func (s *Sums) checkSets(n int) error {
 	if err := checkEnds("sets", s.Sets, n); err != nil {
 		return err
 	}
@@ -134,6 +143,45 @@ func (s *Sums) check(n int) error {
 		if b < 0 || int(b) >= s.PerWorld {
 			return fmt.Errorf("body %d of set %d, of %d bodies", b, i/2, s.PerWorld)
 		}
+	}
+	return nil
+}
+
+// RolloutProduct is a product of the Jacobians of the R rows of a step of a rollout with vectors, for W worlds of M
+// bodies.
+type RolloutProduct struct {
+	// Kind says what the operands are: VJP, cotangents of the rows, [R,10]; ValueVJP, of their values alone, [R]; JVP,
+	// twists of the bodies, [W,M,6]. The results are gradients of the bodies, [W,M,6]; of a JVP the tangents of the
+	// rows, [R,10].
+	Kind     ProductKind
+	Operands []float64
+	Results  []float64
+
+	// ByRow leaves gradients apart by row: with respect to the twists of both bodies, [R,12].
+	ByRow bool
+
+	// Smoothness, if not nil, receives the codes of [Smoothness] of the rows, [R]. With NoProduct they are all that is
+	// taken.
+	Smoothness []uint8
+}
+
+// Check reports arrays of other lengths than those of n rows and so many bodies of all worlds.
+func (p *RolloutProduct) Check(n, bodies int) error {
+	var operands, results int
+	switch operand, result := p.Kind.Widths(); {
+	case p.Kind >= productKinds:
+		return fmt.Errorf("batch: no product of kind %d", p.Kind)
+	case p.Kind == NoProduct:
+	case p.Kind == JVP:
+		operands, results = BodyWidth*bodies, result*n
+	case p.ByRow:
+		operands, results = operand*n, result*n
+	default:
+		operands, results = operand*n, BodyWidth*bodies
+	}
+	if len(p.Operands) != operands || len(p.Results) != results || p.Smoothness != nil && len(p.Smoothness) != n {
+		return fmt.Errorf("batch: product of %d rows of %d bodies: arrays of %d, %d and %d numbers, want %d, %d and "+
+			"none or %d", n, bodies, len(p.Operands), len(p.Results), len(p.Smoothness), operands, results, n)
 	}
 	return nil
 }

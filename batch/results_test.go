@@ -270,7 +270,7 @@ func TestSums(t *testing.T) {
 		{func(p *Product) { p.Operands = p.Operands[1:] }, "numbers"},
 		{func(p *Product) { p.Results = p.Results[6:] }, "numbers"},
 		{func(p *Product) { p.Kind = JVP }, "tangent"},
-		{func(p *Product) { p.Bodies = true }, "sums by body of all rows"},
+		{func(p *Product) { p.Sums = &Sums{} }, "want worlds of shapes"},
 	} {
 		s := &Sums{Sets: []int32{0, 2, 3, 5}, Groups: []int32{0, 2, 3}, Worlds: []int32{0, 1, 2}, PerWorld: 3,
 			Others: make([]float64, 4), Bodies: []int32{0, 1, 1, 2, 2, 0}, Positions: make([]float64, 18)}

@@ -3,6 +3,8 @@ package batch
 import (
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // Reduce says what a row of the results is.
@@ -208,6 +210,109 @@ func (r *RolloutResults) Check(n int, o *RolloutOptions) error {
 			o.Reduce)
 	}
 	return r.CheckShape()
+}
+
+// RolloutRows finds what the rows of a rollout are about: their worlds, bodies and parts.
+type RolloutRows struct {
+	Bodies  *Bodies // of worlds of shapes see [BodiesOfShapes]
+	Worlds  *Worlds
+	Results *RolloutResults
+}
+
+// Range returns the rows of a world, lo to hi-1.
+func (r *RolloutRows) Range(world int) (lo, hi int) {
+	switch o := r.Results; {
+	case o.Pair != nil:
+		return world, world + 1
+	case o.Offsets != nil:
+		return int(o.Offsets[world]), int(o.Offsets[world+1])
+	}
+	pairs := len(r.Worlds.TemplateA)
+	return world * pairs, (world + 1) * pairs
+}
+
+// Places returns the places of both bodies of row i in its world, -1 where a world does not tell its least pair. ok is
+// false then, and for places that the world does not have.
+func (r *RolloutRows) Places(world, i int) (a, b int32, ok bool) {
+	o, w := r.Results, r.Worlds
+	switch {
+	case o.BodyA != nil:
+		a, b = o.BodyA[i], o.BodyB[i]
+	case o.Pair != nil:
+		pair := o.Pair[i]
+		if pair < 0 || int(pair) >= len(w.TemplateA) {
+			return -1, -1, false
+		}
+		a, b = w.TemplateA[pair], w.TemplateB[pair]
+	default:
+		pair := i - world*len(w.TemplateA)
+		a, b = w.TemplateA[pair], w.TemplateB[pair]
+	}
+	return a, b, min(a, b) >= 0 && max(a, b) < int32(w.BodiesPerWorld())
+}
+
+// RowParts are the two parts that attain a row of a rollout.
+type RowParts struct {
+	Places [2]int32  // of their bodies, in the world
+	Row    Row       // the parts as a pair of shapes
+	Arms   [2]r3.Vec // positions of the parts from those of their bodies, world axes
+}
+
+// Parts finds the parts of row i, and reports whether there are any.
+func (r *RolloutRows) Parts(world, i int, p *RowParts) bool {
+	a, b, ok := r.Places(world, i)
+	if !ok {
+		return false
+	}
+	partA, partB := r.Results.PartA[i], r.Results.PartB[i]
+	bodyA, bodyB := r.Worlds.Body(world, a), r.Worlds.Body(world, b)
+	if partA < 0 || partB < 0 || bodyA < 0 || bodyB < 0 || int(partA) >= len(r.Bodies.Parts(bodyA)) ||
+		int(partB) >= len(r.Bodies.Parts(bodyB)) {
+		return false
+	}
+	poseA, poseB := r.Worlds.Pose(world, a), r.Worlds.Pose(world, b)
+	p.Places = [2]int32{a, b}
+	p.Row = Row{ShapeA: r.Bodies.Parts(bodyA)[partA].Shape, ShapeB: r.Bodies.Parts(bodyB)[partB].Shape,
+		PoseA: r.Bodies.PartPose(bodyA, int(partA), poseA), PoseB: r.Bodies.PartPose(bodyB, int(partB), poseB)}
+	p.Arms = [2]r3.Vec{r3.Sub(p.Row.PoseA.Position, poseA.Position), r3.Sub(p.Row.PoseB.Position, poseB.Position)}
+	return r.Bodies.Library().CheckRow(i, &p.Row) == nil
+}
+
+// ToBodies turns the gradient of a row with respect to the twists of its parts into that with respect to the twists of
+// its bodies. A part at the arm ρ from the position of its body moves with v + ω×ρ, so that the torque of the body is
+// that of the part and ρ×force.
+func (p *RowParts) ToBodies(g *[TwistWidth]float64) {
+	for side, arm := range p.Arms {
+		if arm == (r3.Vec{}) {
+			continue
+		}
+		s := g[BodyWidth*side:]
+		torque := r3.Add(r3.Vec{X: s[3], Y: s[4], Z: s[5]}, r3.Cross(arm, r3.Vec{X: s[0], Y: s[1], Z: s[2]}))
+		s[3], s[4], s[5] = torque.X, torque.Y, torque.Z
+	}
+}
+
+// AddTo adds the gradient of a row with respect to the twists of its parts to those of the bodies of its world, [M,6]:
+// A before B.
+func (p *RowParts) AddTo(gradients []float64, g [TwistWidth]float64) {
+	p.ToBodies(&g)
+	for side, place := range p.Places {
+		to := gradients[BodyWidth*int(place):][:BodyWidth]
+		for j, v := range g[BodyWidth*side:][:BodyWidth] {
+			to[j] += v
+		}
+	}
+}
+
+// Twists returns the twists of the parts by those of the bodies of the world, [M,6].
+func (p *RowParts) Twists(bodies []float64) (t [TwistWidth]float64) {
+	for side, place := range p.Places {
+		s := t[BodyWidth*side:]
+		copy(s[:BodyWidth], bodies[BodyWidth*int(place):])
+		turned := r3.Cross(r3.Vec{X: s[3], Y: s[4], Z: s[5]}, p.Arms[side])
+		s[0], s[1], s[2] = s[0]+turned.X, s[1]+turned.Y, s[2]+turned.Z
+	}
+	return t
 }
 
 // Culling describes bodies at places that are the same in many worlds, and pairs of them, so that a [Culler] can

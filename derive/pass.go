@@ -11,8 +11,6 @@ import (
 	"clearance/batch"
 	"clearance/derive/lanes"
 	"clearance/internal/fault"
-
-	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // Needs are the columns of answers that derivatives need. With the gap, rows that are bounds alone have no derivative.
@@ -134,7 +132,7 @@ func (p *Pass) Multiply(ctx context.Context, job *batch.Job, product *batch.Prod
 		return fmt.Errorf("derive: %w", err)
 	}
 	switch {
-	case product.Bodies || product.Sums != nil:
+	case product.Sums != nil:
 		return errors.New("derive: sums by body are those of RolloutVJP")
 	case product.Kind == batch.VJP:
 		return p.VJP(ctx, job, product.Operands, product.Results)
@@ -208,9 +206,7 @@ type worker struct {
 	kernel *lanes.Solver // closed with the goroutine
 	parts  *partRows
 
-	// Of rollouts: the places of both bodies in their world, and the positions of the parts from those of the bodies.
-	places [2]int32
-	arms   [2]r3.Vec
+	about batch.RowParts // of rollouts
 }
 
 func (w *worker) close() {
@@ -328,11 +324,11 @@ func (d *Differentiator) Multiply(ctx context.Context, job *batch.Job, number in
 	return p.Multiply(ctx, job, product)
 }
 
-// RolloutVJP takes the gradients of a rollout by body, see [Pass.RolloutVJP].
-func (d *Differentiator) RolloutVJP(ctx context.Context, bodies *batch.Bodies, worlds *batch.Worlds,
-	o *batch.RolloutOptions, results *batch.RolloutResults, cotangents, gradients []float64) error {
-	r := Rollout{Bodies: bodies, Worlds: worlds, Options: *o, Results: results}
-	return (&Pass{Options: o.Derivative, Workers: d.Workers}).RolloutVJP(ctx, &r, cotangents, gradients)
+// RolloutProduct takes a product of the Jacobians of the rows of a rollout, see [Pass.RolloutProduct].
+func (d *Differentiator) RolloutProduct(ctx context.Context, rows batch.RolloutRows, o *batch.RolloutOptions,
+	product *batch.RolloutProduct, answers batch.Answers) error {
+	p := &Pass{Options: o.Derivative, Workers: d.Workers, Answers: answers}
+	return p.RolloutProduct(ctx, &Rollout{rows, *o}, product)
 }
 
 // Complete is Differentiate for the rows whose smoothness is [batch.NotDerived]; the others have their derivatives.

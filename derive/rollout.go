@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"clearance/batch"
 	"clearance/derive/lanes"
-
-	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // BodyWidth is the number of a gradient with respect to the twist of a body: of the velocity of the position of its
@@ -18,10 +17,8 @@ const BodyWidth = batch.BodyWidth
 // Rollout is a rollout with its results, whose columns must be [Needs]. Rows are pairs of bodies of each world, or
 // worlds, the row of the least of its pairs.
 type Rollout struct {
-	Bodies  *batch.Bodies
-	Worlds  *batch.Worlds
+	batch.RolloutRows
 	Options batch.RolloutOptions
-	Results *batch.RolloutResults
 }
 
 // RolloutVJP multiplies cotangents of the rows with their Jacobians from the left, and adds up the gradients of each
@@ -33,6 +30,9 @@ type Rollout struct {
 // and rows without an answer have no gradient. Cotangents of values alone take normal and witnesses as they are; the
 // others polish the answers, see [Workspace.Exact]. Order zero is refused.
 func (p *Pass) RolloutVJP(ctx context.Context, r *Rollout, cotangents, gradients []float64) error {
+	if p.Mode == Zeroth {
+		return errors.New("derive: rollouts have no estimates of order zero")
+	}
 	rows, err := p.checkRollout(r)
 	if err != nil {
 		return err
@@ -60,10 +60,10 @@ func (p *Pass) RolloutVJP(ctx context.Context, r *Rollout, cotangents, gradients
 	return p.inBlocks(ctx, w, worldBlock, func(k *worker, lo, hi int) {
 		for world := lo; world < hi && ctx.Err() == nil; world++ {
 			to := gradients[BodyWidth*m*world : BodyWidth*m*(world+1)]
-			first, last := r.rowsOf(world)
+			first, last := r.Range(world)
 			for i := first; i < last; i++ {
 				if g, ok := p.gradientOf(k, r, rows, world, i, cotangents[width*i:width*(i+1)]); ok {
-					k.addTo(to, &g)
+					k.about.AddTo(to, g)
 				}
 			}
 		}
@@ -104,8 +104,7 @@ type partRows struct {
 	first  int // row of the block
 	world  int // of the row that was read last
 	worlds [lanes.Block]int
-	places [lanes.Block][2]int32
-	arms   [lanes.Block][2]r3.Vec
+	about  [lanes.Block]batch.RowParts
 	has    [lanes.Block]bool // rows with a gradient
 }
 
@@ -126,24 +125,23 @@ func (x *partRows) Len() int { return x.rows.answers.N }
 // Row reads the parts of a row, in rising order of the rows of a run. A row that has none gets an index that the
 // kernel declines.
 func (x *partRows) Row(i int, row *batch.Row) {
-	for _, end := x.r.rowsOf(x.world); i >= end; _, end = x.r.rowsOf(x.world) {
+	for _, end := x.r.Range(x.world); i >= end; _, end = x.r.Range(x.world) {
 		x.world++
 	}
-	k, j := x.k, i-x.first
+	j := i - x.first
 	x.worlds[j] = x.world
-	x.has[j] = x.r.parts(k, x.rows, x.world, i)
-	if !x.has[j] {
+	if x.has[j] = x.r.parts(x.rows, x.world, i, &x.about[j]); !x.has[j] {
 		*row = batch.Row{ShapeA: -1, ShapeB: -1}
 		return
 	}
-	*row, x.places[j], x.arms[j] = k.row, k.places, k.arms
+	*row = x.about[j].Row
 }
 
 // run adds up the gradients of worlds [lo, hi), row by row.
 func (x *partRows) run(ctx context.Context, lo, hi int, gradients []float64) {
 	k, width := x.k, BodyWidth*x.r.Worlds.BodiesPerWorld()
-	begin, _ := x.r.rowsOf(lo)
-	_, end := x.r.rowsOf(hi - 1)
+	begin, _ := x.r.Range(lo)
+	_, end := x.r.Range(hi - 1)
 	x.world = lo
 	for x.first = begin; x.first < end && ctx.Err() == nil; x.first += lanes.Block {
 		last := min(x.first+lanes.Block, end)
@@ -155,8 +153,7 @@ func (x *partRows) run(ctx context.Context, lo, hi int, gradients []float64) {
 		}
 		for j := range last - x.first {
 			if x.has[j] {
-				k.places, k.arms = x.places[j], x.arms[j]
-				k.addTo(gradients[width*x.worlds[j]:][:width], (*Twists)(x.gradients[TwistWidth*j:]))
+				x.about[j].AddTo(gradients[width*x.worlds[j]:][:width], Twists(x.gradients[TwistWidth*j:][:TwistWidth]))
 			}
 		}
 	}
@@ -169,8 +166,6 @@ func (p *Pass) checkRollout(r *Rollout) (*rows, error) {
 	switch {
 	case r.Bodies == nil || r.Worlds == nil || r.Results == nil || r.Results.Results == nil:
 		return nil, errors.New("derive: the rollout lacks its bodies, worlds or results")
-	case p.Mode == Zeroth:
-		return nil, errors.New("derive: rollouts have no estimates of order zero")
 	}
 	if err := r.Worlds.CheckBodies(r.Bodies); err != nil {
 		return nil, err
@@ -196,81 +191,117 @@ func (p *Pass) checkRollout(r *Rollout) (*rows, error) {
 	return rows, p.check(rows)
 }
 
-// rowsOf returns the rows of a world.
-func (r *Rollout) rowsOf(world int) (lo, hi int) {
-	switch {
-	case r.Options.Reduce == batch.ReduceWorld:
-		return world, world + 1
-	case r.Worlds.AllPairs:
-		return int(r.Results.Offsets[world]), int(r.Results.Offsets[world+1])
-	}
-	pairs := len(r.Worlds.TemplateA)
-	return world * pairs, (world + 1) * pairs
-}
-
-// places returns the places of both bodies of row i in its world; ok is false where a world does not tell its least
-// pair.
-func (r *Rollout) places(world, i int) (a, b int32, ok bool) {
-	res, w := r.Results, r.Worlds
-	switch {
-	case res.BodyA != nil:
-		return res.BodyA[i], res.BodyB[i], res.BodyA[i] >= 0 && res.BodyB[i] >= 0
-	case res.Pair != nil:
-		pair := res.Pair[i]
-		if pair < 0 || int(pair) >= len(w.TemplateA) {
-			return 0, 0, false
-		}
-		return w.TemplateA[pair], w.TemplateB[pair], true
-	}
-	pair := i - world*len(w.TemplateA)
-	return w.TemplateA[pair], w.TemplateB[pair], true
-}
-
 // read takes row i with its parts and its answer; false if it has none.
 func (r *Rollout) read(k *worker, rows *rows, world, i int) bool {
-	if !r.parts(k, rows, world, i) {
+	if !r.parts(rows, world, i, &k.about) {
 		return false
 	}
+	k.row = k.about.Row
 	k.take(rows, i)
 	return k.r.usable()
 }
 
-// parts takes the parts of row i; false if it has no answer.
-func (r *Rollout) parts(k *worker, rows *rows, world, i int) bool {
-	out := rows.answers
-	if batch.Status(out.Status()[i]) > batch.Penetrating {
-		return false
-	}
-	a, b, ok := r.places(world, i)
-	if m := int32(r.Worlds.BodiesPerWorld()); !ok || a >= m || b >= m {
-		return false
-	}
-	partA, partB := r.Results.PartA[i], r.Results.PartB[i]
-	bodyA, bodyB := r.Worlds.Body(world, a), r.Worlds.Body(world, b)
-	if partA < 0 || partB < 0 || bodyA < 0 || bodyB < 0 || int(partA) >= len(r.Bodies.Parts(bodyA)) ||
-		int(partB) >= len(r.Bodies.Parts(bodyB)) {
-		return false
-	}
-	poseA, poseB := r.Worlds.Pose(world, a), r.Worlds.Pose(world, b)
-	k.row = batch.Row{ShapeA: r.Bodies.Parts(bodyA)[partA].Shape, ShapeB: r.Bodies.Parts(bodyB)[partB].Shape,
-		PoseA: r.Bodies.PartPose(bodyA, int(partA), poseA), PoseB: r.Bodies.PartPose(bodyB, int(partB), poseB)}
-	if rows.job.Library.CheckRow(i, &k.row) != nil {
-		return false
-	}
-	k.places = [2]int32{a, b}
-	k.arms = [2]r3.Vec{r3.Sub(k.row.PoseA.Position, poseA.Position), r3.Sub(k.row.PoseB.Position, poseB.Position)}
-	return true
+// parts finds the parts of row i; false if it has no answer.
+func (r *Rollout) parts(rows *rows, world, i int, p *batch.RowParts) bool {
+	return batch.Status(rows.answers.Status()[i]) <= batch.Penetrating && r.Parts(world, i, p)
 }
 
-// addTo adds the gradient of a row, which is about the positions of the parts, to those of the bodies of its world. A
-// part at the arm r from the position of its body moves with v + ω×r.
-func (k *worker) addTo(gradients []float64, g *Twists) {
-	for side, place := range k.places {
-		force := vec(g, 6*side)
-		torque := r3.Add(vec(g, 6*side+3), r3.Cross(k.arms[side], force))
-		to := gradients[BodyWidth*int(place):][:BodyWidth]
-		for j, v := range [BodyWidth]float64{force.X, force.Y, force.Z, torque.X, torque.Y, torque.Z} {
-			to[j] += v
+// RolloutProduct takes a product of the Jacobians of the rows of a rollout. Gradients of bodies in modes other than order
+// zero are those of [Pass.RolloutVJP]; all else is taken row by row, of the parts as pairs of shapes.
+func (p *Pass) RolloutProduct(ctx context.Context, r *Rollout, product *batch.RolloutProduct) error {
+	rows, err := p.checkRollout(r)
+	if err != nil {
+		return err
+	}
+	n, m := rows.answers.N, r.Worlds.BodiesPerWorld()
+	if err := product.Check(n, r.Worlds.Count()*m); err != nil {
+		return fmt.Errorf("derive: %w", err)
+	}
+	cotangents := product.Kind == batch.VJP || product.Kind == batch.ValueVJP
+	if cotangents && !product.ByRow && product.Smoothness == nil && p.Mode != Zeroth {
+		return p.RolloutVJP(ctx, r, product.Operands, product.Results)
+	}
+	about, job := r.asPairs(rows)
+	if s := product.Smoothness; s != nil {
+		out := batch.EmptyResults(n, batch.ColSmoothness, job.Options.Precision)
+		out.SetColumn(batch.ColSmoothness, batch.Values{U8: s})
+		if err := p.Run(ctx, job, out); err != nil {
+			return err
 		}
 	}
+	switch {
+	case cotangents && !product.ByRow && p.Mode != Zeroth:
+		return p.RolloutVJP(ctx, r, product.Operands, product.Results)
+	case cotangents:
+		return p.gradientsOf(ctx, r, about, job, product)
+	case product.Kind == batch.JVP:
+		return p.tangentsOf(ctx, r, about, job, product)
+	}
+	return nil
+}
+
+// asPairs returns the rows as pairs of shapes with their answers, and what they are about. A row without parts is
+// undecided.
+func (r *Rollout) asPairs(rows *rows) ([]batch.RowParts, *batch.Job) {
+	n := rows.answers.N
+	about, pairs, answers := make([]batch.RowParts, n), batch.NewPairs(n), *rows.answers
+	status := slices.Clone(answers.Status())
+	for world := range r.Worlds.Count() {
+		first, last := r.Range(world)
+		for i := first; i < last; i++ {
+			if r.parts(rows, world, i, &about[i]) {
+				pairs.SetRow(i, &about[i].Row)
+			} else {
+				about[i], status[i] = batch.RowParts{}, uint8(batch.Undecided)
+			}
+		}
+	}
+	answers.SetColumn(batch.ColStatus, batch.Values{U8: status})
+	job := *rows.job
+	job.Input, job.Results = pairs, &answers
+	return about, &job
+}
+
+// gradientsOf takes gradients row by row, and adds them by body unless they stay apart.
+func (p *Pass) gradientsOf(ctx context.Context, r *Rollout, about []batch.RowParts, job *batch.Job,
+	product *batch.RolloutProduct) error {
+	of := batch.Product{Kind: product.Kind, Operands: product.Operands, Results: product.Results}
+	if !product.ByRow {
+		of.Results = make([]float64, TwistWidth*len(about))
+	}
+	if err := p.Multiply(ctx, job, &of); err != nil {
+		return err
+	}
+	if product.ByRow {
+		for i := range about {
+			about[i].ToBodies((*[TwistWidth]float64)(of.Results[TwistWidth*i:]))
+		}
+		return nil
+	}
+	clear(product.Results)
+	for world, width := 0, BodyWidth*r.Worlds.BodiesPerWorld(); world < r.Worlds.Count(); world++ {
+		first, last := r.Range(world)
+		for i := first; i < last; i++ {
+			if g := Twists(of.Results[TwistWidth*i:][:TwistWidth]); g != (Twists{}) {
+				about[i].AddTo(product.Results[width*world:][:width], g)
+			}
+		}
+	}
+	return nil
+}
+
+// tangentsOf takes the tangents of the rows along twists of the bodies.
+func (p *Pass) tangentsOf(ctx context.Context, r *Rollout, about []batch.RowParts, job *batch.Job,
+	product *batch.RolloutProduct) error {
+	twists := make([]float64, TwistWidth*len(about))
+	for world, width := 0, BodyWidth*r.Worlds.BodiesPerWorld(); world < r.Worlds.Count(); world++ {
+		first, last := r.Range(world)
+		for i := first; i < last; i++ {
+			if batch.Status(job.Results.Status()[i]) <= batch.Penetrating {
+				t := about[i].Twists(product.Operands[width*world:][:width])
+				copy(twists[TwistWidth*i:], t[:])
+			}
+		}
+	}
+	return p.JVP(ctx, job, twists, product.Results)
 }

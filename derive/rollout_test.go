@@ -78,7 +78,7 @@ func TestRolloutVJP(t *testing.T) {
 			}
 			return job.Results
 		}
-		r := &Rollout{Bodies: bodies, Worlds: &w, Options: o, Results: answer(&w)}
+		r := &Rollout{batch.RolloutRows{Bodies: bodies, Worlds: &w, Results: answer(&w)}, o}
 		n := r.Results.N
 		weights, wide := make([]float64, n), make([]float64, AnswerWidth*n)
 		for i := range n {
@@ -181,19 +181,19 @@ func checkWorlds(t *testing.T, name string, w *batch.Worlds, here *batch.Rollout
 			if results[0].N != here.N || results[1].N != here.N {
 				continue // another set of near pairs
 			}
-			r := &Rollout{Worlds: w, Results: here, Options: batch.RolloutOptions{}}
+			r := &Rollout{RolloutRows: batch.RolloutRows{Worlds: w, Results: here}}
 			if here.Pair != nil {
 				r.Options.Reduce = batch.ReduceWorld
 			}
 			for world := range w.Count() {
-				lo, hi := r.rowsOf(world)
+				lo, hi := r.Range(world)
 				sum, usable := 0.0, true
 				for i := lo; i < hi; i++ {
 					same := here.PartA[i] == results[0].PartA[i] && here.PartB[i] == results[0].PartB[i] &&
 						here.PartA[i] == results[1].PartA[i] && here.PartB[i] == results[1].PartB[i]
-					if a, b, ok := r.places(world, i); here.Pair != nil && ok {
+					if a, b, ok := r.Places(world, i); here.Pair != nil && ok {
 						for _, other := range results {
-							x, y, _ := (&Rollout{Worlds: w, Results: other}).places(world, i)
+							x, y, _ := (&batch.RolloutRows{Worlds: w, Results: other}).Places(world, i)
 							same = same && x == a && y == b
 						}
 					}
@@ -228,7 +228,7 @@ func TestRolloutRefused(t *testing.T) {
 		w.Poses = appendPose(w.Poses, geom.IdentityPose())
 	}
 	o := batch.RolloutOptions{}
-	good := &Rollout{Bodies: bodies, Worlds: w, Results: batch.NewRolloutResults(1, &o)}
+	good := &Rollout{RolloutRows: batch.RolloutRows{Bodies: bodies, Worlds: w, Results: batch.NewRolloutResults(1, &o)}}
 	for want, c := range map[string]struct {
 		p    Pass
 		n, g int
@@ -344,7 +344,7 @@ func TestGradientsOfSteps(t *testing.T) {
 	got, want := make([]float64, BodyWidth*4*worlds), make([]float64, BodyWidth*4*worlds)
 	for _, o := range []rollout.Options{{}, {Reduce: rollout.ReduceWorld}, {BlockPairs: 3, Workers: 2}} {
 		o.Precision, o.MaxDistance, o.HasMaxDistance = batch.Double, 0.5, true
-		r := &Rollout{Bodies: bodies, Worlds: w, Options: o}
+		r := &Rollout{RolloutRows: batch.RolloutRows{Bodies: bodies, Worlds: w}, Options: o}
 		job := &rollout.Job{Bodies: bodies, Worlds: w, Options: o}
 		if _, err := rollout.Run(t.Context(), d, job, dispatch.Options{}); err != nil {
 			t.Fatal(err)
@@ -365,22 +365,32 @@ func TestGradientsOfSteps(t *testing.T) {
 				if err := (&Pass{Options: mode}).RolloutVJP(t.Context(), r, c, want); err != nil {
 					t.Fatal(err)
 				}
-				rep, err := b.VJP(t.Context(), w, mode, c, got)
-				if err != nil || rep.Done != r.Results.N {
-					t.Fatal(rep.Done, err)
+				product := batch.RolloutProduct{Kind: batch.VJP, Operands: c, Results: got}
+				if len(c) == r.Results.N {
+					product.Kind = batch.ValueVJP
 				}
-				if !slices.Equal(got, want) || slices.Max(got) == 0 {
-					t.Errorf("%+v, %v: other gradients than those of the answers", o, mode)
+				for _, answers := range []*rollout.Results{nil, job.Results} {
+					clear(got)
+					rep, err := b.Multiply(t.Context(), w, answers, mode, &product)
+					if err != nil || answers == nil && rep.Done != r.Results.N {
+						t.Fatal(rep.Done, err)
+					}
+					if !slices.Equal(got, want) || slices.Max(got) == 0 {
+						t.Errorf("%+v, %v: other gradients than those of the answers", o, mode)
+					}
 				}
 			}
 		}
-		if _, err := b.VJP(t.Context(), w, batch.Derivative{}, cotangents[1:], got); err == nil {
+		short := &batch.RolloutProduct{Kind: batch.VJP, Operands: cotangents[1:], Results: got}
+		if _, err := b.Multiply(t.Context(), w, nil, batch.Derivative{}, short); err == nil {
 			t.Error("too few cotangents were accepted")
 		}
+		checkRowProducts(t, b, r, cotangents)
 		if err := b.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.VJP(t.Context(), w, batch.Derivative{}, cotangents, got); err == nil {
+		every := &batch.RolloutProduct{Kind: batch.VJP, Operands: cotangents, Results: got}
+		if _, err := b.Multiply(t.Context(), w, nil, batch.Derivative{}, every); err == nil {
 			t.Error("a batch that is closed answers")
 		}
 	}
@@ -391,7 +401,75 @@ func TestGradientsOfSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if _, err := b.VJP(t.Context(), &all, batch.Derivative{}, nil, got); err == nil {
+	product := &batch.RolloutProduct{Kind: batch.VJP, Results: got}
+	if _, err := b.Multiply(t.Context(), &all, nil, batch.Derivative{}, product); err == nil {
 		t.Error("gradients of all pairs by rows were accepted")
+	}
+	answers, _, err := b.Find(t.Context(), &all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	product.Operands = make([]float64, AnswerWidth*answers.N)
+	for i := range product.Operands {
+		product.Operands[i] = rng.NormFloat64()
+	}
+	if _, err := b.Multiply(t.Context(), &all, answers, batch.Derivative{}, product); err != nil || slices.Max(got) == 0 {
+		t.Errorf("gradients of the answers of all pairs: %v", err)
+	}
+}
+
+// checkRowProducts: gradients of rows add up to those of bodies, in every mode; tangents are their adjoint; and each row
+// without a gradient says so.
+func checkRowProducts(t *testing.T, b *rollout.Batch, r *Rollout, cotangents []float64) {
+	t.Helper()
+	n, m := r.Results.N, r.Worlds.BodiesPerWorld()
+	bodies := make([]float64, BodyWidth*m*r.Worlds.Count())
+	rng := rand.New(rand.NewPCG(8, 1))
+	twists := make([]float64, len(bodies))
+	for i := range twists {
+		twists[i] = rng.NormFloat64()
+	}
+	rows, tangents, smoothness := make([]float64, TwistWidth*n), make([]float64, AnswerWidth*n), make([]uint8, n)
+	for _, mode := range []batch.Derivative{{}, {Mode: batch.GumbelDerivative}, {Mode: batch.ZerothDerivative}} {
+		for _, p := range []batch.RolloutProduct{
+			{Kind: batch.VJP, Operands: cotangents, Results: bodies},
+			{Kind: batch.VJP, Operands: cotangents, Results: rows, ByRow: true},
+			{Kind: batch.JVP, Operands: twists, Results: tangents},
+			{Smoothness: smoothness},
+		} {
+			if _, err := b.Multiply(t.Context(), r.Worlds, r.Results, mode, &p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sums, along := make([]float64, len(bodies)), 0.0
+		for world := range r.Worlds.Count() {
+			first, last := r.Range(world)
+			for i := first; i < last; i++ {
+				g, forward := rows[TwistWidth*i:][:TwistWidth], 0.0
+				for j, c := range cotangents[AnswerWidth*i:][:AnswerWidth] {
+					forward += c * tangents[AnswerWidth*i+j]
+				}
+				along += forward
+				if none := Smoothness(smoothness[i]) == batch.NoDerivative; none != (slices.Max(g) == 0 && slices.Min(g) == 0) {
+					t.Fatalf("%v, row %d: smoothness %v of the gradient %v", mode, i, Smoothness(smoothness[i]), g)
+				}
+				a, c, ok := r.Places(world, i)
+				for side, place := range []int32{a, c} {
+					for j := 0; ok && j < BodyWidth; j++ {
+						sums[BodyWidth*(m*world+int(place))+j] += g[BodyWidth*side+j]
+					}
+				}
+			}
+		}
+		if !slices.Equal(sums, bodies) {
+			t.Errorf("%v: gradients of rows do not add up to those of bodies", mode)
+		}
+		dot, size := 0.0, 0.0
+		for i, g := range bodies {
+			dot, size = dot+g*twists[i], size+math.Abs(g*twists[i])
+		}
+		if !(math.Abs(dot-along) <= 1e-9*size) {
+			t.Errorf("%v: %g along the twists by gradients, %g by tangents", mode, dot, along)
+		}
 	}
 }

@@ -151,7 +151,7 @@ func (d *Dispatcher) Multiply(ctx context.Context, job *batch.Job, p *batch.Prod
 	if err := p.Check(job.Input); err != nil {
 		return 0, err
 	}
-	if p.Sums != nil {
+	if p.Sums != nil && !p.Sums.EveryRow() {
 		return 0, fmt.Errorf("dispatch: sums of products of sets: %w", batch.ErrNotAvailable)
 	}
 	m := multiplication{d: d, job: *job, p: p, run: Options{Backend: o.Backend}, rows: 1}
@@ -162,7 +162,7 @@ func (d *Dispatcher) Multiply(ctx context.Context, job *batch.Job, p *batch.Prod
 		return 0, err
 	}
 	m.derive, m.answers, m.job.Options = choice.derive, choice.answers, primaryOf(choice.derive, &m.job.Options)
-	if p.Bodies {
+	if p.Sums != nil {
 		m.worlds = job.Input.(*batch.Worlds)
 		m.rows = len(m.worlds.TemplateA)
 	}
@@ -303,10 +303,7 @@ func resized(memory *[]float64, n int) []float64 {
 func (m *multiplication) sum(to, rows []float64) {
 	clear(to)
 	for i := range m.rows {
-		for side, body := range [2]int32{m.worlds.TemplateA[i], m.worlds.TemplateB[i]} {
-			for j, v := range rows[batch.TwistWidth*i+batch.BodyWidth*side:][:batch.BodyWidth] {
-				to[batch.BodyWidth*int(body)+j] += v
-			}
-		}
+		about := batch.RowParts{Places: [2]int32{m.worlds.TemplateA[i], m.worlds.TemplateB[i]}}
+		about.AddTo(to, [batch.TwistWidth]float64(rows[batch.TwistWidth*i:][:batch.TwistWidth]))
 	}
 }

@@ -122,7 +122,7 @@ func TestWarmDerivatives(t *testing.T) {
 		o := batch.Options{Derivative: batch.Derivative{Mode: mode}}
 		derivedOf(t, b, lib, pairs, o)
 		for _, p := range []batch.Product{{Kind: batch.VJP}, {Kind: batch.ValueVJP}, {Kind: batch.JVP},
-			{Kind: batch.VJP, Bodies: true}} {
+			{Kind: batch.VJP, Sums: &batch.Sums{}}} {
 			operand, result := p.Kind.Widths()
 			p.Operands, p.Results = make([]float64, operand), make([]float64, result)
 			if _, err := b.Multiply(t.Context(), &batch.Job{Library: lib, Input: w, Options: o}, &p); err != nil {

@@ -503,7 +503,7 @@ func TestBodyGradients(t *testing.T) {
 			}
 			job := &batch.Job{Library: lib, Input: w, Options: batch.Options{Precision: batch.Double,
 				Columns: derive.Needs | batch.ColGap}}
-			got := batch.Product{Kind: kind, Operands: operands[k], Bodies: true,
+			got := batch.Product{Kind: kind, Operands: operands[k], Sums: &batch.Sums{},
 				Results: make([]float64, batch.BodyWidth*worlds*m)}
 			before := b.Stats().BytesDown
 			left := multiply(t, b, job, &got, worlds, &earlier[k])
@@ -512,8 +512,9 @@ func TestBodyGradients(t *testing.T) {
 			}
 			run(t, job, dispatch.Options{}, kept{b}, processor(t))
 			want := batch.Product{Results: make([]float64, len(got.Results))}
-			r := derive.Rollout{Bodies: bodies, Worlds: &ofBodies, Options: batch.RolloutOptions{Options: job.Options},
-				Results: &batch.RolloutResults{Results: job.Results, PartA: make([]int32, n), PartB: make([]int32, n)}}
+			r := derive.Rollout{Options: batch.RolloutOptions{Options: job.Options}}
+			r.Bodies, r.Worlds = bodies, &ofBodies
+			r.Results = &batch.RolloutResults{Results: job.Results, PartA: make([]int32, n), PartB: make([]int32, n)}
 			if err := new(derive.Pass).RolloutVJP(t.Context(), &r, operands[k], want.Results); err != nil {
 				t.Fatal(err)
 			}

@@ -48,11 +48,12 @@ func (b *Backend) Multiply(ctx context.Context, job *batch.Job, p *batch.Product
 	}
 	c.worlds = asWorlds(job.Input, 0, n, c.chunkRows)
 	switch {
-	case p.Sums != nil:
+	case p.Sums == nil:
+	case !p.Sums.EveryRow():
 		if !c.product.fits(c.chunkRows) {
 			return upTo(len(p.Sums.Worlds) - 1), nil
 		}
-	case p.Bodies:
+	default:
 		if w := job.Input.(*batch.Worlds); !c.product.list(w, c.worlds != nil) {
 			return upTo(w.Count()), nil
 		}
@@ -112,7 +113,8 @@ func (d *derivation) multiply(b *Backend, c *call, l *placement, lo int) (*deriv
 	places := c.product.places
 	var err error
 	switch s := &d.sums; {
-	case c.product.Sums != nil:
+	case c.product.Sums == nil:
+	case !c.product.Sums.EveryRow():
 		if s.least, err = b.pipelines.forLeast(); err != nil {
 			return nil, err
 		}
@@ -121,7 +123,7 @@ func (d *derivation) multiply(b *Backend, c *call, l *placement, lo int) (*deriv
 		}
 		first, operands, products = s.group, int(s.groups.Groups), int(s.groups.Sets)
 		d.record.Sets = s.groups.Sets
-	case c.product.Bodies:
+	default:
 		w := c.job.Input.(*batch.Worlds)
 		s.world = lo / len(w.TemplateA)
 		s.record = layout.BodyRecord{Worlds: uint32(l.n / len(w.TemplateA)), Bodies: uint32(w.BodiesPerWorld()),

@@ -167,7 +167,7 @@ func (c *call) run(hi int) error {
 
 // cut returns how many rows the chunk at row at has, and the number of rows for which it needs room.
 func (c *call) cut(at, hi int) (n, room int) {
-	if c.product != nil && c.product.Sums != nil && c.worlds == nil {
+	if c.product != nil && c.product.bySets() && c.worlds == nil {
 		n = c.product.rowsFrom(at, c.chunkRows)
 		return n, n
 	}

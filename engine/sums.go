@@ -34,6 +34,9 @@ func (s *sums) none() sums {
 // words is the number of bytes of selected that a chunk takes.
 func (s *sums) words() uint64 { return 4 * (2*uint64(s.groups.Rows) + uint64(s.groups.Sets)) }
 
+// bySets reports whether sets say which rows count.
+func (p *products) bySets() bool { return p.Sums != nil && !p.Sums.EveryRow() }
+
 // fits reports whether every world fits into a chunk, and all loops over the rows of a group and over the sets of a
 // body are below the limit.
 func (p *products) fits(chunkRows int) bool {
@@ -71,7 +74,7 @@ func (p *products) rowsFrom(at, chunkRows int) int {
 
 // rowsOf is the number of rows of a world, which has so many pairs if there is a template.
 func (p *products) rowsOf(w int, pairs uint32) int64 {
-	if p.Sums == nil {
+	if !p.bySets() {
 		return int64(pairs)
 	}
 	return int64(p.Sums.RowsTo(w+1) - p.Sums.RowsTo(w))

@@ -72,7 +72,11 @@ func stepGradients(t *testing.T, d *dispatch.Dispatcher, backend string, bodies 
 	}
 	defer held.Close()
 	to := make([]float64, batch.BodyWidth*w.Count()*w.BodiesPerWorld())
-	if _, err := held.VJP(t.Context(), w, derivative, operands, to); err != nil {
+	product := batch.RolloutProduct{Kind: batch.VJP, Operands: operands, Results: to}
+	if len(operands) == held.Len() {
+		product.Kind = batch.ValueVJP
+	}
+	if _, err := held.Multiply(t.Context(), w, nil, derivative, &product); err != nil {
 		t.Fatal(err)
 	}
 	return to

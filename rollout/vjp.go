@@ -11,11 +11,11 @@ import (
 	"clearance/batch"
 )
 
-// bodyDifferentiator takes the gradients of a rollout by body, from its answers.
-type bodyDifferentiator interface {
+// differentiator takes products of the Jacobians of the rows of a rollout, from its answers.
+type differentiator interface {
 	Needs() batch.Columns
-	RolloutVJP(ctx context.Context, bodies *batch.Bodies, worlds *batch.Worlds, o *Options, results *Results,
-		cotangents, gradients []float64) error
+	RolloutProduct(ctx context.Context, rows batch.RolloutRows, o *batch.RolloutOptions, p *batch.RolloutProduct,
+		answers batch.Answers) error
 }
 
 // gradients is what steps with gradients keep: a batch with the columns that derivatives need, and its results.
@@ -25,23 +25,34 @@ type gradients struct {
 	results *Results
 }
 
-// VJP answers a step, whose answers it keeps to itself, and multiplies cotangents of the rows with their Jacobians from
-// the left: the gradients of a weighted sum of the answers with respect to the twists of the bodies, [W,M,6], go to to.
-// Cotangents are those of the values alone, [R], or those of value, normal and witnesses, [R,10], of the R rows that
-// results have. d says which derivatives are taken; order zero is refused. The columns of the options do not matter.
+// Multiply takes a product of the Jacobians of the rows of a step with vectors. d says which derivatives are taken; the
+// columns of the options do not matter.
+//
+// answers are those of the step at the poses of w, with the columns that derivatives need and the precision of the batch;
+// no step is made then, and the batch may be in use or closed. Without them the batch answers the step and keeps
+// the answers to itself, on the device where there is one: gradients of bodies alone.
 //
 // A row has the gradient of the parts that attain it, moved to their bodies. Rows that bounds have ruled out and rows
 // without an answer have none. The gradients of a world are added in the order of its rows, A before B: the same bits
 // for any number of workers, and any size of blocks.
-func (b *Batch) VJP(ctx context.Context, w *batch.Worlds, d batch.Derivative, cotangents, to []float64) (Report,
-	error) {
-	x, ok := b.d.Differentiator().(bodyDifferentiator)
-	switch {
-	case !ok:
+func (b *Batch) Multiply(ctx context.Context, w *batch.Worlds, answers *Results, d batch.Derivative,
+	p *batch.RolloutProduct) (Report, error) {
+	x, ok := b.d.Differentiator().(differentiator)
+	if !ok {
 		return Report{}, fmt.Errorf("rollout: gradients: %w: the dispatcher has no differentiator",
 			batch.ErrNotAvailable)
+	}
+	o := b.o
+	o.Derivative = d
+	if answers != nil {
+		o.Columns = x.Needs() & answers.Columns // of which the differentiator says what is missing
+		return Report{Rows: answers.N}, b.multiply(ctx, x, w, answers, &o, p)
+	}
+	switch {
 	case b.sparse():
 		return Report{}, errors.New("rollout: gradients of all pairs, whose number is not known before")
+	case p.ByRow || p.Smoothness != nil || p.Kind != batch.VJP && p.Kind != batch.ValueVJP:
+		return Report{}, errors.New("rollout: a product without answers that is no gradient of bodies")
 	}
 	g := &b.gradients
 	g.mu.Lock()
@@ -49,23 +60,30 @@ func (b *Batch) VJP(ctx context.Context, w *batch.Worlds, d batch.Derivative, co
 	if err := b.openGradients(x.Needs()); err != nil {
 		return Report{}, err
 	}
-	return g.batch.vjp(ctx, x, g.results, w, d, cotangents, to)
+	return g.batch.stepMultiplied(ctx, x, g.results, w, d, p)
 }
 
-// vjp is VJP of a batch with the columns that derivatives need, in results of its own.
-func (b *Batch) vjp(ctx context.Context, x bodyDifferentiator, results *Results, w *batch.Worlds, d batch.Derivative,
-	cotangents, to []float64) (Report, error) {
+// multiply takes a product from answers.
+func (b *Batch) multiply(ctx context.Context, x differentiator, w *batch.Worlds, answers *Results, o *Options,
+	p *batch.RolloutProduct) error {
+	return x.RolloutProduct(ctx, batch.RolloutRows{Bodies: b.bodies, Worlds: w, Results: answers}, o, p,
+		b.d.Answers(b.run.Backend))
+}
+
+// stepMultiplied is Multiply without answers, of a batch with the columns that derivatives need, in results of its own.
+func (b *Batch) stepMultiplied(ctx context.Context, x differentiator, results *Results, w *batch.Worlds,
+	d batch.Derivative, product *batch.RolloutProduct) (Report, error) {
 	o := b.o
 	o.Derivative = d
-	p := b.newProducts(&o, w, cotangents, to)
+	p := b.newProducts(&o, w, product)
 	if p == nil {
 		rep, err := b.Step(ctx, w, results)
 		if err != nil {
 			return rep, err
 		}
-		return rep, x.RolloutVJP(ctx, b.bodies, w, &o, results, cotangents, to)
+		return rep, b.multiply(ctx, x, w, results, &o, product)
 	}
-	clear(to)
+	clear(p.to)
 	b.product = p
 	defer func() { b.product = nil }()
 	rep, err := b.Step(ctx, w, results)
@@ -114,16 +132,13 @@ type products struct {
 }
 
 // newProducts returns the products of a step, nil if the back end does not take them, or the arrays are refused.
-func (b *Batch) newProducts(o *Options, w *batch.Worlds, cotangents, to []float64) *products {
-	p := &products{kind: batch.VJP, derivative: o.Derivative, worlds: w, cotangents: cotangents, to: to}
-	if len(cotangents) == b.rows() {
-		p.kind = batch.ValueVJP
-	}
-	operand, _ := p.kind.Widths()
+func (b *Batch) newProducts(o *Options, w *batch.Worlds, product *batch.RolloutProduct) *products {
+	p := &products{kind: product.Kind, derivative: o.Derivative, worlds: w, cotangents: product.Operands,
+		to: product.Results}
 	options := b.parts.Options
 	options.Derivative = o.Derivative
-	if w == nil || len(cotangents) != operand*b.rows() || len(to) != batch.BodyWidth*w.Count()*w.BodiesPerWorld() ||
-		o.NoDeviceReduction || o.Derivative.Check() != nil || !b.series.Multiplies(&options) {
+	if w == nil || product.Check(b.rows(), w.Count()*w.BodiesPerWorld()) != nil || o.NoDeviceReduction ||
+		o.Derivative.Check() != nil || !b.series.Multiplies(&options) {
 		return nil
 	}
 	return p
@@ -209,8 +224,7 @@ func (p *products) add(b *Batch, t *tile, set, group, lo int) {
 	}
 }
 
-// group is a group of the sets before end, that of row i of the results, of which l is what is known of pairs that are
-// no candidates.
+// group closes the group of result row i at the set end; l bounds its culled pairs.
 func (p *products) group(group, end, i int, l *least) {
 	s := &p.sums
 	s.Groups[group+1] = int32(end)
@@ -223,7 +237,7 @@ func (p *products) group(group, end, i int, l *least) {
 }
 
 // complete takes the gradients of the worlds that the back end has left, from their answers.
-func (b *Batch) complete(ctx context.Context, x bodyDifferentiator, o *Options, w *batch.Worlds, p *products) error {
+func (b *Batch) complete(ctx context.Context, x differentiator, o *Options, w *batch.Worlds, p *products) error {
 	slices.Sort(p.left)
 	m, per := w.BodiesPerWorld(), b.rows()/w.Count()
 	operand, _ := p.kind.Widths()
@@ -247,7 +261,8 @@ func (b *Batch) complete(ctx context.Context, x bodyDifferentiator, o *Options, 
 		return err
 	}
 	gradients := make([]float64, batch.BodyWidth*m*len(p.left))
-	if err := x.RolloutVJP(ctx, b.bodies, &own, o, job.Results, cotangents, gradients); err != nil {
+	product := &batch.RolloutProduct{Kind: p.kind, Operands: cotangents, Results: gradients}
+	if err := b.multiply(ctx, x, &own, job.Results, o, product); err != nil {
 		return err
 	}
 	for i, k := range p.left {

@@ -132,7 +132,7 @@ func (r *rolloutHandle) multiplies(poses *C.clearance_reals, derivatives *C.clea
 	}
 	products := d.asked()
 	for i := range products {
-		products[i].Bodies = true
+		products[i].Sums = &batch.Sums{}
 	}
 	return start(r.engine, work(r.library, n), func(ctx context.Context, _ *job) (dispatch.Report, error) {
 		begin := time.Now()
@@ -165,7 +165,9 @@ func (s *sceneHandle) multiplies(poses *C.clearance_reals, derivatives *C.cleara
 		if len(products) == 0 { // there are no rows
 			return dispatch.Report{WorstGapRow: -1}, nil
 		}
-		rep, err := s.batch.VJP(ctx, in, o, products[0].Operands, products[0].Results)
+		p := products[0]
+		rep, err := s.batch.Multiply(ctx, in, nil, o,
+			&batch.RolloutProduct{Kind: p.Kind, Operands: p.Operands, Results: p.Results})
 		return j.of(&rep), err
 	})
 }

@@ -27,16 +27,18 @@ type rowAuditor struct {
 	sizes []float64 // of the largest part of each body
 	most  float64   // of them
 	bad   []bool    // worlds with a pose that is no pose
-	open  []bool    // worlds with a row that needs the reference, see alone
-	world int       // of the last row of all pairs
-	last  [2]int32  // its bodies
+	rows  batch.RolloutRows
+	open  []bool   // worlds with a row that needs the reference, see alone
+	world int      // of the last row of all pairs
+	last  [2]int32 // its bodies
 	skip  map[[2]int32]bool
 	pairs []int // of present bodies in each world that are asked, one number if worlds have one list
 }
 
 func newRowAuditor(job *rollout.Job) *rowAuditor {
 	c := &rowAuditor{job: job, sizes: make([]float64, job.Bodies.Len()), bad: make([]bool, job.Worlds.Count()),
-		open: make([]bool, job.Worlds.Count())}
+		open: make([]bool, job.Worlds.Count()),
+		rows: batch.RolloutRows{Bodies: job.Bodies, Worlds: job.Worlds, Results: job.Results}}
 	lib, w := job.Bodies.Library(), job.Worlds
 	for i := range c.sizes {
 		for _, p := range job.Bodies.Parts(int32(i)) {
@@ -100,13 +102,8 @@ func (c *rowAuditor) pairsOf(world int) int { return c.pairs[min(world, len(c.pa
 
 // rowsOf is the number of rows of a world.
 func (c *rowAuditor) rowsOf(world int) int {
-	switch r := c.job.Results; {
-	case r.Pair != nil:
-		return 1
-	case r.Offsets != nil:
-		return int(r.Offsets[world+1] - r.Offsets[world])
-	}
-	return len(c.job.Worlds.TemplateA)
+	lo, hi := c.rows.Range(world)
+	return hi - lo
 }
 
 // place returns what row i is about, and an error if that is no pair of bodies that was asked.
@@ -119,7 +116,7 @@ func (c *rowAuditor) place(i int) (p rowPlace, err error) {
 			c.world++
 			c.last = [2]int32{}
 		}
-		p = rowPlace{c.world, r.BodyA[i], r.BodyB[i]}
+		p = c.places(c.world, i)
 		if p.a < 0 || p.a >= p.b || p.b >= m {
 			return p, fmt.Errorf("bodies %d and %d, want two in ascending order below %d", p.a, p.b, m)
 		}
@@ -132,22 +129,24 @@ func (c *rowAuditor) place(i int) (p rowPlace, err error) {
 			return p, fmt.Errorf("bodies %d and %d after %d and %d", p.a, p.b, before[0], before[1])
 		}
 	case r.Pair != nil && r.BodyA != nil:
-		if p = (rowPlace{i, r.BodyA[i], r.BodyB[i]}); min(p.a, p.b) < -1 || max(p.a, p.b) >= m {
+		if p = c.places(i, i); min(p.a, p.b) < -1 || max(p.a, p.b) >= m {
 			return rowPlace{i, -1, -1}, fmt.Errorf("bodies %d and %d of %d", p.a, p.b, m)
 		}
 	case r.Pair != nil:
-		k := r.Pair[i]
-		if p = (rowPlace{i, -1, -1}); k < -1 || int(k) >= len(w.TemplateA) {
-			return p, fmt.Errorf("pair %d of %d", k, len(w.TemplateA))
+		if k := r.Pair[i]; k < -1 || int(k) >= len(w.TemplateA) {
+			return rowPlace{i, -1, -1}, fmt.Errorf("pair %d of %d", k, len(w.TemplateA))
 		}
-		if k >= 0 {
-			p.a, p.b = w.TemplateA[k], w.TemplateB[k]
-		}
+		p = c.places(i, i)
 	default:
-		n := len(w.TemplateA)
-		p = rowPlace{i / n, w.TemplateA[i%n], w.TemplateB[i%n]}
+		p = c.places(i/len(w.TemplateA), i)
 	}
 	return p, nil
+}
+
+// places is the places of a row of a world, as they are stated.
+func (c *rowAuditor) places(world, i int) rowPlace {
+	a, b, _ := c.rows.Places(world, i)
+	return rowPlace{world, a, b}
 }
 
 // form returns an error if row i cannot be an answer, whatever the shapes are; and the pair of parts that it names,

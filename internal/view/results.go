@@ -71,14 +71,20 @@ func (r *Results) check(path string, worlds, perWorld int) error {
 // Range is the rows of a cell: from lo to hi-1.
 func (r *Results) Range(cell int) (lo, hi int) {
 	w := r.first + cell
-	switch {
-	case r.pairs || r.rollout != nil && r.rollout.Pair != nil:
+	if r.pairs {
 		return w, w + 1
-	case r.rollout != nil && r.rollout.Offsets != nil:
-		return int(r.rollout.Offsets[w]), int(r.rollout.Offsets[w+1])
 	}
-	p := len(r.worlds.TemplateA)
-	return w * p, (w + 1) * p
+	rows := r.rows()
+	return rows.Range(w)
+}
+
+// rows finds what the rows of worlds are about; those of motions are in the order of the pairs.
+func (r *Results) rows() batch.RolloutRows {
+	rows := batch.RolloutRows{Worlds: r.worlds, Results: r.rollout}
+	if rows.Results == nil {
+		rows.Results = new(batch.RolloutResults)
+	}
+	return rows
 }
 
 // places returns the places of both bodies of a row of a cell, -1 if they are not known.
@@ -86,18 +92,9 @@ func (r *Results) places(cell, row int) (a, b int32) {
 	if r.pairs {
 		return 0, 1
 	}
-	if o := r.rollout; o != nil {
-		switch {
-		case o.BodyA != nil:
-			return o.BodyA[row], o.BodyB[row]
-		case o.Pair != nil && o.Pair[row] < 0:
-			return -1, -1
-		case o.Pair != nil:
-			return r.worlds.TemplateA[o.Pair[row]], r.worlds.TemplateB[o.Pair[row]]
-		}
-	}
-	p := row - (r.first+cell)*len(r.worlds.TemplateA)
-	return r.worlds.TemplateA[p], r.worlds.TemplateB[p]
+	rows := r.rows()
+	a, b, _ = rows.Places(r.first+cell, row)
+	return a, b
 }
 
 // class returns the class of a row, of motions at a time: a contact counts from the time on before which there is none.
