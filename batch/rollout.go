@@ -278,7 +278,7 @@ func (r *RolloutRows) Parts(world, i int, p *RowParts) bool {
 	return r.Bodies.Library().CheckRow(i, &p.Row) == nil
 }
 
-// ToBodies turns the gradient of a row with respect to the twists of its parts into that with respect to the twists of
+// ToBodies makes the gradient of a row with respect to the twists of its parts that with respect to the twists of
 // its bodies. A part at the arm ρ from the position of its body moves with v + ω×ρ, so that the torque of the body is
 // that of the part and ρ×force.
 func (p *RowParts) ToBodies(g *[TwistWidth]float64) {
@@ -309,8 +309,8 @@ func (p *RowParts) Twists(bodies []float64) (t [TwistWidth]float64) {
 	for side, place := range p.Places {
 		s := t[BodyWidth*side:]
 		copy(s[:BodyWidth], bodies[BodyWidth*int(place):])
-		turned := r3.Cross(r3.Vec{X: s[3], Y: s[4], Z: s[5]}, p.Arms[side])
-		s[0], s[1], s[2] = s[0]+turned.X, s[1]+turned.Y, s[2]+turned.Z
+		moved := r3.Cross(r3.Vec{X: s[3], Y: s[4], Z: s[5]}, p.Arms[side])
+		s[0], s[1], s[2] = s[0]+moved.X, s[1]+moved.Y, s[2]+moved.Z
 	}
 	return t
 }
