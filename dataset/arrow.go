@@ -10,6 +10,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"clearance/batch"
+	"clearance/dataset/parquet"
+	"clearance/dataset/table"
 )
 
 // ArrowPairs reads pairs from Arrow record batches of one schema, which has the columns of a file of pairs. Vectors are
@@ -24,21 +26,22 @@ type ArrowPairs struct {
 // NewArrowPairs checks the columns of a schema.
 func NewArrowPairs(s *arrow.Schema) (*ArrowPairs, error) {
 	p := new(ArrowPairs)
-	for _, c := range pairColumns {
-		fields := s.FieldIndices(c.name)
+	for _, c := range table.Pairs {
+		fields := s.FieldIndices(c.Name)
 		if len(fields) != 1 {
-			return nil, fmt.Errorf("dataset: the stream has %d columns %s, want one", len(fields), c.name)
+			return nil, fmt.Errorf("dataset: the stream has %d columns %s, want one", len(fields), c.Name)
 		}
 		t := s.Field(fields[0]).Type
-		if !slices.ContainsFunc(c.read, func(d dtype) bool { return arrowIs(t, d, c.width) }) {
-			return nil, fmt.Errorf("dataset: column %s of the stream has the type %s, want %s %s", c.name, t, c.types(),
-				c.shape())
+		if !slices.ContainsFunc(c.Types, func(d table.Type) bool { return arrowIs(t, d, c.Width) }) {
+			return nil, fmt.Errorf("dataset: column %s of the stream has the type %s, want %s %s", c.Name, t,
+				c.TypeNames(),
+				c.Shape())
 		}
 		p.at = append(p.at, fields[0])
 	}
 	taken := map[string]bool{}
-	for _, c := range resultColumns() {
-		taken[c.name] = true
+	for _, c := range table.Results() {
+		taken[c.Name] = true
 	}
 	for i, f := range s.Fields() {
 		if slices.Contains(p.at, i) {
@@ -55,7 +58,7 @@ func NewArrowPairs(s *arrow.Schema) (*ArrowPairs, error) {
 }
 
 // arrowIs reports whether a type holds width numbers of a type in each row.
-func arrowIs(t arrow.DataType, d dtype, width int) bool {
+func arrowIs(t arrow.DataType, d table.Type, width int) bool {
 	if width > 1 {
 		switch l := t.(type) {
 		case *arrow.FixedSizeListType:
@@ -71,7 +74,7 @@ func arrowIs(t arrow.DataType, d dtype, width int) bool {
 			return false
 		}
 	}
-	return arrow.TypeEqual(t, arrowTypes[d])
+	return arrow.TypeEqual(t, parquet.ArrowTypes[d])
 }
 
 // Extra are the columns of a schema that are not those of a pair, which results carry.
@@ -82,21 +85,21 @@ func (p *ArrowPairs) Extra() []int { return p.extra }
 func (p *ArrowPairs) Pairs(rec arrow.RecordBatch) (*batch.Pairs, error) {
 	var index [2][]int32
 	var number [4][]float64
-	for i, c := range pairColumns {
+	for i, c := range table.Pairs {
 		var err error
 		col := rec.Column(p.at[i])
 		if i < len(index) {
 			index[i] = arrowIndices(col)
 		} else {
-			number[i-len(index)], err = arrowVectors(col, c.width)
+			number[i-len(index)], err = arrowVectors(col, c.Width)
 		}
 		if err != nil {
 			var bad *rowError
 			if errors.As(err, &bad) {
-				return nil, fmt.Errorf("dataset: row %d of the stream, column %s: %s", p.row+int64(bad.row), c.name,
+				return nil, fmt.Errorf("dataset: row %d of the stream, column %s: %s", p.row+int64(bad.row), c.Name,
 					bad.text)
 			}
-			return nil, fmt.Errorf("dataset: column %s of the stream: %w", c.name, err)
+			return nil, fmt.Errorf("dataset: column %s of the stream: %w", c.Name, err)
 		}
 	}
 	p.row += rec.NumRows()
@@ -207,22 +210,6 @@ func arrowNumber(a arrow.Array, i int) float64 {
 	return math.NaN()
 }
 
-// arrowTypes are the types of Arrow by those of files.
-var arrowTypes = [typeCount]arrow.DataType{
-	typeInt32: arrow.PrimitiveTypes.Int32, typeInt64: arrow.PrimitiveTypes.Int64,
-	typeFloat32: arrow.PrimitiveTypes.Float32, typeFloat64: arrow.PrimitiveTypes.Float64,
-	typeUint8: arrow.PrimitiveTypes.Uint8, typeUint16: arrow.PrimitiveTypes.Uint16,
-}
-
-// arrowField is the field of a column: vectors are fixed-size lists.
-func arrowField(c column) arrow.Field {
-	f := arrow.Field{Name: c.name, Type: arrowTypes[c.read[0]]}
-	if c.width > 1 {
-		f.Type = arrow.FixedSizeListOfField(int32(c.width), arrow.Field{Name: "element", Type: f.Type})
-	}
-	return f
-}
-
 // ArrowColumn is a column of results as Arrow stores it.
 type ArrowColumn struct {
 	Field  arrow.Field
@@ -235,10 +222,11 @@ type ArrowColumn struct {
 // ArrowResults returns the columns of results in files, in their order.
 func ArrowResults(columns batch.Columns, precision batch.Precision) []ArrowColumn {
 	var out []ArrowColumn
-	for i, c := range resultColumns(precisionType(precision)) {
-		if columns&columnBits[i] != 0 {
-			t := c.read[0]
-			out = append(out, ArrowColumn{arrowField(c), arrowTypes[t], c.width, c.width * t.size(), columnBits[i]})
+	for i, c := range table.Results(table.RealOf(precision)) {
+		if columns&table.ResultBits[i] != 0 {
+			t := c.Types[0]
+			out = append(out, ArrowColumn{parquet.ArrowField(c), parquet.ArrowTypes[t], c.Width, c.Width * t.Size(),
+				table.ResultBits[i]})
 		}
 	}
 	return out

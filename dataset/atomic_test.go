@@ -12,31 +12,33 @@ import (
 	"testing"
 
 	"clearance/batch"
+	"clearance/dataset/output"
 	"clearance/geom"
+	"clearance/internal/testkit"
 )
 
 // fullDisk is a file system with room for so many bytes, and faults to choose.
 type fullDisk struct {
-	osFS
+	output.Disk
 	room              *atomic.Int64
 	failSync, failRen bool
 }
 
 type fullFile struct {
-	outFile
+	output.Raw
 	fs fullDisk
 }
 
-func (d fullDisk) create(path string) (outFile, error) {
-	f, err := d.osFS.create(path)
+func (d fullDisk) Create(path string) (output.Raw, error) {
+	f, err := d.Disk.Create(path)
 	return fullFile{f, d}, err
 }
 
-func (d fullDisk) rename(from, to string) error {
+func (d fullDisk) Rename(from, to string) error {
 	if d.failRen {
 		return syscall.EIO
 	}
-	return d.osFS.rename(from, to)
+	return d.Disk.Rename(from, to)
 }
 
 func (f fullFile) take(n int) error {
@@ -50,21 +52,21 @@ func (f fullFile) Write(b []byte) (int, error) {
 	if err := f.take(len(b)); err != nil {
 		return 0, err
 	}
-	return f.outFile.Write(b)
+	return f.Raw.Write(b)
 }
 
 func (f fullFile) WriteAt(b []byte, at int64) (int, error) {
 	if err := f.take(len(b)); err != nil {
 		return 0, err
 	}
-	return f.outFile.WriteAt(b, at)
+	return f.Raw.WriteAt(b, at)
 }
 
 func (f fullFile) Sync() error {
 	if f.fs.failSync {
 		return syscall.EIO
 	}
-	return f.outFile.Sync()
+	return f.Raw.Sync()
 }
 
 // roomFor is the room for so many bytes.
@@ -87,8 +89,8 @@ func emptyDir(t *testing.T, dir string) {
 }
 
 // writers write 500 rows of each kind of file, in chunks of 100.
-var writers = map[string]func(fs fileSystem, path string) error{
-	"pairs": func(fs fileSystem, path string) error {
+var writers = map[string]func(fs output.FS, path string) error{
+	"pairs": func(fs output.FS, path string) error {
 		w, err := createPairs(fs, path, 500)
 		if err != nil {
 			return err
@@ -102,7 +104,7 @@ var writers = map[string]func(fs fileSystem, path string) error{
 		}
 		return w.Close()
 	},
-	"results": func(fs fileSystem, path string) error {
+	"results": func(fs output.FS, path string) error {
 		w, err := createResults(fs, path, 0, batch.Double, 500, nil)
 		if err != nil {
 			return err
@@ -131,7 +133,7 @@ func TestFullDisk(t *testing.T) {
 			for i := range 10 {
 				room.Store(int64(size * i / 10))
 				err := write(fullDisk{room: room}, path)
-				wantError(t, err, path)
+				testkit.WantError(t, err, path)
 				if !errors.Is(err, syscall.ENOSPC) {
 					t.Errorf("%s%s: %v is not ENOSPC", name, ext, err)
 				}
@@ -150,10 +152,12 @@ func TestFullDisk(t *testing.T) {
 }
 
 // devFull writes to the device that is always full.
-type devFull struct{ osFS }
+type devFull struct{ output.Disk }
 
-func (devFull) create(path string) (outFile, error) { return os.OpenFile("/dev/full", os.O_WRONLY, 0) }
-func (devFull) remove(string) error                 { return nil }
+func (devFull) Create(path string) (output.Raw, error) {
+	return os.OpenFile("/dev/full", os.O_WRONLY, 0)
+}
+func (devFull) Remove(string) error { return nil }
 
 func TestDevFull(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
@@ -204,7 +208,7 @@ func TestAbort(t *testing.T) {
 		if err := w.Write(p.Slice(0, 5)); err != nil {
 			t.Fatal(err)
 		}
-		wantError(t, w.Close(), path, "5 rows written, 10 announced")
+		testkit.WantError(t, w.Close(), path, "5 rows written, 10 announced")
 		if b, _ := os.ReadFile(path); string(b) != "before" {
 			t.Errorf("%s was overwritten", path)
 		}
@@ -224,8 +228,8 @@ func TestTooManyRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantError(t, w.Write(testPairs(11)), "more rows written than the 10 announced")
-		wantError(t, w.Close(), "announced")
+		testkit.WantError(t, w.Write(testPairs(11)), "more rows written than the 10 announced")
+		testkit.WantError(t, w.Close(), "announced")
 		emptyDir(t, dir)
 	}
 }
@@ -238,7 +242,7 @@ func TestWriteAfterClose(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, w.Write(batch.NewPairs(0)), "already closed")
+	testkit.WantError(t, w.Write(batch.NewPairs(0)), "already closed")
 	w.Abort() // as a deferred call does
 	if _, err := ReadPairs(w.path); err != nil {
 		t.Error(err)
@@ -255,7 +259,7 @@ func TestShapesFullDisk(t *testing.T) {
 	emptyDir(t, dir)
 }
 
-var _ io.WriterAt = (*atomicFile)(nil)
+var _ io.WriterAt = (*output.File)(nil)
 
 // TestComplete: a complete file is read under its temporary path; it gets its name with Close, and Abort removes it.
 func TestComplete(t *testing.T) {
@@ -274,7 +278,7 @@ func TestComplete(t *testing.T) {
 			if err != nil || path == final {
 				t.Fatalf("%s, %v", path, err)
 			}
-			sweep(final) // as another writer of the name does
+			output.RemoveStale(final) // as another writer of the name does
 			if _, err := os.Stat(final); err == nil {
 				t.Errorf("%s has its name before Close", ext)
 			}
@@ -312,7 +316,7 @@ func TestFinalName(t *testing.T) {
 	for path, want := range map[string]string{"d/a.npz": "a.npz", "d/.a.npz.ABCDEFGHIJKL.tmp": "a.npz",
 		".a.npz.ABC.tmp": ".a.npz.ABC.tmp", "a.npz.ABCDEFGHIJKL.tmp": "a.npz.ABCDEFGHIJKL.tmp",
 		"..ABCDEFGHIJKL.tmp": "..ABCDEFGHIJKL.tmp", ".tmp": ".tmp"} {
-		if got := FinalName(path); got != want {
+		if got := output.FinalName(path); got != want {
 			t.Errorf("%s gets the name %s, want %s", path, got, want)
 		}
 	}

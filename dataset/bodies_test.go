@@ -158,7 +158,7 @@ func TestBadBodies(t *testing.T) {
 		{`{}`, "bodies: "},
 	} {
 		_, err := bodiesOf(t, someShapes+c[0]+"}")
-		wantError(t, err, "shapes.json", c[1])
+		testkit.WantError(t, err, "shapes.json", c[1])
 	}
 }
 
@@ -233,6 +233,6 @@ func TestScene(t *testing.T) {
 		{`{}`, "pairs: "},
 	} {
 		_, err := read(`, "pairs": ` + c[0])
-		wantError(t, err, "scene.json", c[1])
+		testkit.WantError(t, err, "scene.json", c[1])
 	}
 }

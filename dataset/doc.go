@@ -54,9 +54,8 @@
 //
 // # Layers and threads
 //
-// dataset imports geom, geom/mesh and batch. A reader or writer belongs to one
-// goroutine at a time; distinct ones are independent. A call that reads or writes
-// rows shares its work among goroutines of its own, one per processor unless
-// [WithWorkers] or SetWorkers of a writer say otherwise, and returns when they
-// have ended. Neither values nor the bytes of a file depend on their number.
+// Packages table, npz and parquet read and write columns; this package says what rows mean. A reader or writer belongs
+// to one goroutine at a time; distinct ones are independent. A call that reads or writes rows shares its work among
+// goroutines of its own, one per processor unless [WithWorkers] or SetWorkers of a writer say otherwise, and returns
+// when they have ended. Neither values nor the bytes of a file depend on their number.
 package dataset

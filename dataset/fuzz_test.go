@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"archive/zip"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,10 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"clearance/batch"
-	"clearance/geom/mesh"
-
 	"gonum.org/v1/gonum/spatial/r3"
+
+	"clearance/batch"
+	"clearance/dataset/table"
+	"clearance/geom/mesh"
 )
 
 // drainPairs reads a file to its end or first error. It checks that what was read
@@ -68,13 +68,13 @@ func drainResults(t *testing.T, path string) {
 }
 
 // shortTable reports whether a file is a table of the columns that does not claim to be long.
-func shortTable(path string, cols []column) bool {
-	src, err := openTable(path, cols, false, nil)
+func shortTable(path string, cols []table.Column) bool {
+	src, err := openTable(path, cols, nil)
 	if err != nil {
 		return false
 	}
 	defer src.Close()
-	return src.rows() < 1<<16
+	return src.Rows() < 1<<16
 }
 
 // drainWorlds reads files of worlds, unless a table claims to be long.
@@ -147,14 +147,14 @@ func addWorlds(f *testing.F, ext string) {
 // drainRollouts reads results of rollouts and sweeps, unless the file claims to be long.
 func drainRollouts(t *testing.T, path string) {
 	t.Helper()
-	long := func(cols []column) bool { return !shortTable(path, cols) }
+	long := func(cols []table.Column) bool { return !shortTable(path, cols) }
 	if !long(rolloutResultColumns()) {
 		r, _, err := ReadRolloutResults(path, WithMemory(1<<20))
 		if err == nil && (len(r.PartA) != r.N || len(r.PartB) != r.N || r.Results.CheckShape() != nil) {
 			t.Errorf("results of %d rows with %d and %d parts", r.N, len(r.PartA), len(r.PartB))
 		}
 	}
-	if cols, _ := sweepColumns(&batch.SweepResults{}); !long(cols) {
+	if !long(table.Sweeps) {
 		if r, _, err := ReadSweepResults(path); err == nil && len(r.T1) != r.N {
 			t.Errorf("sweeps of %d rows with %d times", r.N, len(r.T1))
 		}
@@ -183,25 +183,6 @@ func addRollouts(f *testing.F, ext string) {
 		}
 		f.Add(data)
 	}
-}
-
-func FuzzNPYHeader(f *testing.F) {
-	f.Add(npyHeaderBytes(typeFloat64, []int64{3, 4}))
-	f.Add(npyHeaderBytes(typeInt32, []int64{}))
-	f.Add([]byte(npyMagic + "\x02\x00\x40\x00\x00\x00{'descr': '>f4', 'fortran_order': True, 'shape': (1,), }"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		h, err := readNPYHeader(bytes.NewReader(data), false)
-		if err != nil {
-			return
-		}
-		if h.bytes > int64(len(data)) || h.data() < 0 {
-			t.Errorf("header of %d bytes, %d of data, from %d bytes", h.bytes, h.data(), len(data))
-		}
-		again, err := readNPYHeader(bytes.NewReader(npyHeaderBytes(h.typ, h.shape)), false)
-		if err != nil || again.shapeString() != h.shapeString() || again.typ != h.typ {
-			t.Errorf("%+v is written and read as %+v, %v", h, again, err)
-		}
-	})
 }
 
 // addGolden adds the golden files and files of the package's own making.

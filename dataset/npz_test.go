@@ -6,16 +6,16 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"syscall"
 	"testing"
 
 	"clearance/batch"
+	"clearance/dataset/npz"
+	"clearance/dataset/table"
+	"clearance/internal/testkit"
 )
 
 // npyFile is an array with a header of the caller's making.
@@ -26,7 +26,7 @@ type npyFile struct {
 }
 
 func (f *npyFile) bytes() []byte {
-	b := []byte(npyMagic + "\x01\x00")
+	b := []byte("\x93NUMPY\x01\x00")
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(f.header)))
 	return append(append(b, f.header...), f.data...)
 }
@@ -38,12 +38,12 @@ func dict(descr, shape string) string {
 // pairFiles are the arrays of n pairs, all zero.
 func pairFiles(n int) []npyFile {
 	var files []npyFile
-	for _, c := range pairColumns {
+	for _, c := range table.Pairs {
 		shape, descr := fmt.Sprintf("(%d,)", n), "<i4"
-		if c.width > 1 {
-			shape, descr = fmt.Sprintf("(%d, %d)", n, c.width), "<f8"
+		if c.Width > 1 {
+			shape, descr = fmt.Sprintf("(%d, %d)", n, c.Width), "<f8"
 		}
-		files = append(files, npyFile{c.name, dict(descr, shape), make([]byte, n*c.width*c.read[0].size())})
+		files = append(files, npyFile{c.Name, dict(descr, shape), make([]byte, n*c.Width*c.Types[0].Size())})
 	}
 	return files
 }
@@ -62,28 +62,6 @@ func zipped(t testing.TB, files []npyFile, method uint16) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
-}
-
-func tempFile(t testing.TB, name string, data []byte) string {
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// wantError fails unless err holds all of the words.
-func wantError(t *testing.T, err error, words ...string) {
-	t.Helper()
-	if err == nil {
-		t.Errorf("no error, want one with %q", words)
-		return
-	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("error %q, want one with %q", err, w)
-		}
-	}
 }
 
 func TestNPZErrors(t *testing.T) {
@@ -138,13 +116,13 @@ func TestNPZErrors(t *testing.T) {
 	} {
 		for _, method := range []uint16{zip.Store, zip.Deflate} {
 			t.Run(fmt.Sprintf("%s/%d", c.name, method), func(t *testing.T) {
-				path := tempFile(t, "pairs.npz", zipped(t, c.change(pairFiles(n)), method))
+				path := testkit.TempFile(t, "pairs.npz", zipped(t, c.change(pairFiles(n)), method))
 				_, err := ReadPairs(path)
-				wantError(t, err, path, c.want)
+				testkit.WantError(t, err, path, c.want)
 			})
 		}
 	}
-	if _, err := ReadPairs(tempFile(t, "pairs.npz", zipped(t, pairFiles(n), zip.Deflate))); err != nil {
+	if _, err := ReadPairs(testkit.TempFile(t, "pairs.npz", zipped(t, pairFiles(n), zip.Deflate))); err != nil {
 		t.Errorf("the file that the others are made from: %v", err)
 	}
 }
@@ -161,7 +139,7 @@ func TestTruncated(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n := 0; n < len(data); n += 1 + len(data)/100 {
-			if _, err := ReadPairs(tempFile(t, "cut"+ext, data[:n])); err == nil {
+			if _, err := ReadPairs(testkit.TempFile(t, "cut"+ext, data[:n])); err == nil {
 				t.Errorf("%s: %d of %d bytes were read without an error", ext, n, len(data))
 			}
 		}
@@ -183,7 +161,7 @@ func TestFlippedBits(t *testing.T) {
 	for i := 0; i < len(data); i += 41 {
 		bad := bytes.Clone(data)
 		bad[i] ^= 0x10
-		got, err := ReadPairs(tempFile(t, "bad.npz", bad))
+		got, err := ReadPairs(testkit.TempFile(t, "bad.npz", bad))
 		if err != nil {
 			found++
 			continue
@@ -198,7 +176,7 @@ func TestFlippedBits(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
 	_, err := OpenPairs(filepath.Join(dir, "none.npz"))
-	wantError(t, err, "none.npz")
+	testkit.WantError(t, err, "none.npz")
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v is not os.ErrNotExist", err)
 	}
@@ -207,20 +185,20 @@ func TestOpenErrors(t *testing.T) {
 		t.Errorf("%v is not os.ErrNotExist", err)
 	}
 	_, err = OpenPairs("pairs.csv")
-	wantError(t, err, "pairs.csv", `".csv", want .parquet or .npz`)
+	testkit.WantError(t, err, "pairs.csv", `".csv", want .parquet or .npz`)
 	_, err = CreatePairs("pairs", 1)
-	wantError(t, err, `"", want .parquet or .npz`)
+	testkit.WantError(t, err, `"", want .parquet or .npz`)
 	_, err = CreateResults(filepath.Join(dir, "r.npz"), batch.ColBits, batch.Single, 1)
-	wantError(t, err, "bits", "status")
+	testkit.WantError(t, err, "bits", "status")
 	_, err = CreatePairs(filepath.Join(dir, "no", "such", "p.npz"), 1)
-	wantError(t, err, "p.npz")
+	testkit.WantError(t, err, "p.npz")
 	for _, ext := range formats {
 		sub := filepath.Join(dir, "folder"+ext)
 		if err := os.Mkdir(sub, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		_, err = OpenPairs(sub)
-		wantError(t, err, "the folder has no .parquet or .npz file")
+		testkit.WantError(t, err, "the folder has no .parquet or .npz file")
 	}
 }
 
@@ -238,53 +216,20 @@ func TestResultErrors(t *testing.T) {
 		{[]npyFile{status, {"iterations", dict("<u2", "(3,)"), make([]byte, 6)}},
 			"column status has 2 rows, column iterations has 3"},
 	} {
-		path := tempFile(t, "r.npz", zipped(t, c.files, zip.Store))
+		path := testkit.TempFile(t, "r.npz", zipped(t, c.files, zip.Store))
 		_, err := OpenResults(path)
 		if c.want == "column status has 2 rows, column iterations has 3" {
 			c.want = "column iterations has 3 rows, column status has 2"
 		}
-		wantError(t, err, path, c.want)
+		testkit.WantError(t, err, path, c.want)
 	}
-	r, err := OpenResults(tempFile(t, "r.npz", zipped(t, []npyFile{status, distance}, zip.Store)))
+	r, err := OpenResults(testkit.TempFile(t, "r.npz", zipped(t, []npyFile{status, distance}, zip.Store)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
 	_, err = r.Next(batch.NewResults(2, &batch.Options{}))
-	wantError(t, err, "holds columns (distance, status) in double precision")
-}
-
-// TestLargeNPZ checks the numbers of a file of more than 4 GiB, Zip64 in all its
-// places. The file is sparse: only its headers are written.
-func TestLargeNPZ(t *testing.T) {
-	const n = 1 << 29
-	path := filepath.Join(t.TempDir(), "large.npz")
-	s, err := createNPZTable(osFS{}, path, pairColumns, n, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range s.members {
-		s.members[i].at = s.members[i].data + s.members[i].size
-	}
-	switch err := s.commit(); {
-	case errors.Is(err, syscall.EFBIG), errors.Is(err, syscall.ENOSPC):
-		t.Skipf("this file system takes no sparse file of %d bytes: %v", s.end, err)
-	case err != nil:
-		t.Fatal(err)
-	}
-	r, err := OpenPairs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if r.Len() != n {
-		t.Errorf("%d rows, want %d", r.Len(), n)
-	}
-	p := batch.NewPairs(10)
-	p.PositionA[5] = 1
-	if k, err := r.Next(p); k != 10 || err != nil || p.PositionA[5] != 0 {
-		t.Errorf("read %d rows, %v", k, err)
-	}
+	testkit.WantError(t, err, "holds columns (distance, status) in double precision")
 }
 
 // TestClamp: an int64 index that int32 cannot hold becomes one that no library has.
@@ -294,7 +239,7 @@ func TestClamp(t *testing.T) {
 	for _, v := range []int64{math.MinInt64, 5, 1 << 32} {
 		f[0].data = binary.BigEndian.AppendUint64(f[0].data, uint64(v))
 	}
-	p, err := ReadPairs(tempFile(t, "p.npz", zipped(t, f, zip.Deflate)))
+	p, err := ReadPairs(testkit.TempFile(t, "p.npz", zipped(t, f, zip.Deflate)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,42 +271,15 @@ func TestWorldsErrors(t *testing.T) {
 		{func(f []npyFile) []npyFile { f[1].header = dict("<i8", "(3, 2, 7)"); return f }, "poses is int64"},
 		{func(f []npyFile) []npyFile { f[3].data = []byte{2, 0, 0, 0}; return f }, "template_b[0] = 2"},
 	} {
-		path := tempFile(t, "w.npz", zipped(t, c.change(good()), zip.Store))
+		path := testkit.TempFile(t, "w.npz", zipped(t, c.change(good()), zip.Store))
 		_, err := ReadWorlds(path)
-		wantError(t, err, path, c.want)
+		testkit.WantError(t, err, path, c.want)
 	}
-	if w, err := ReadWorlds(tempFile(t, "w.npz", zipped(t, good(), zip.Deflate))); err != nil || w.Len() != 3 {
+	if w, err := ReadWorlds(testkit.TempFile(t, "w.npz", zipped(t, good(), zip.Deflate))); err != nil || w.Len() != 3 {
 		t.Errorf("the file that the others are made from: %v", err)
 	}
 	_, err := ReadWorlds("w.csv")
-	wantError(t, err, "w.csv", ".npz")
-}
-
-func TestNPYHeaderForms(t *testing.T) {
-	for _, text := range []string{
-		"{'shape': (3, 4), 'descr': '<f8', 'fortran_order': False}",
-		"{\"descr\": \"<f8\", 'fortran_order': False, 'shape': (3L, 4L,), }   \n",
-		"{ 'fortran_order' :False,'descr':'<f8','shape':(3,4)}",
-	} {
-		var h npyHeader
-		if err := h.parse(text); err != nil || h.shapeString() != "[3,4]" || h.typ != typeFloat64 {
-			t.Errorf("%s: %+v, %v", text, h, err)
-		}
-	}
-	for typ := range typeCount {
-		h, err := readNPYHeader(bytes.NewReader(npyHeaderBytes(typ, []int64{7, 2})), false)
-		if err != nil || h.typ != typ || h.shapeString() != "[7,2]" || h.bytes%64 != 0 {
-			t.Errorf("%s: %+v, %v", typ, h, err)
-		}
-	}
-	_, err := readNPYHeader(strings.NewReader(npyMagic+"\x02\x00\xff\xff\xff\xff"), false)
-	wantError(t, err, "longer than 10000")
-	_, err = readNPYHeader(strings.NewReader(npyMagic+"\x04\x00\x00\x00"), false)
-	wantError(t, err, "version 4.0")
-	_, err = readNPYHeader(strings.NewReader("PK"), false)
-	wantError(t, err, "truncated")
-	_, err = readNPYHeader(io.LimitReader(strings.NewReader("not an array"), 12), false)
-	wantError(t, err, "wrong magic")
+	testkit.WantError(t, err, "w.csv", ".npz")
 }
 
 // TestNPZManyMembers: members are counted before they are listed.
@@ -377,23 +295,24 @@ func TestNPZManyMembers(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	path := tempFile(t, "many.npz", b.Bytes())
+	path := testkit.TempFile(t, "many.npz", b.Bytes())
 	var err error
-	if n := allocated(func() { _, err = OpenPairs(path) }); n > 16<<20 {
+	if n := testkit.Allocated(func() { _, err = OpenPairs(path) }); n > 16<<20 {
 		t.Errorf("%d bytes allocated for %d members", n, members)
 	}
-	wantError(t, err, path, "64 arrays at most")
+	testkit.WantError(t, err, path, "64 arrays at most")
 
 	some := make([]npyFile, 65)
 	for i := range some {
 		some[i] = npyFile{strconv.Itoa(i), dict("<i4", "(1,)"), make([]byte, 4)}
 	}
-	_, err = OpenPairs(tempFile(t, "some.npz", zipped(t, some, zip.Store)))
-	wantError(t, err, "some.npz", "65 members, want 64 arrays at most")
+	_, err = OpenPairs(testkit.TempFile(t, "some.npz", zipped(t, some, zip.Store)))
+	testkit.WantError(t, err, "some.npz", "65 members, want 64 arrays at most")
 }
 
 // TestNPZMemberClaims: what the directory of the archive says of a member is checked before the member is read.
 func TestNPZMemberClaims(t *testing.T) {
+	const maxDeflate = 1032 // bytes of a byte (RFC 1951)
 	data := []byte("not an array")
 	for _, c := range []struct {
 		name   string
@@ -424,24 +343,48 @@ func TestNPZMemberClaims(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		path := tempFile(t, "member.npz", b.Bytes())
+		path := testkit.TempFile(t, "member.npz", b.Bytes())
 		_, err = ReadPairs(path)
-		wantError(t, err, path, c.want)
+		testkit.WantError(t, err, path, c.want)
 	}
 }
 
-// TestNPYDimensions: an array has up to 32 dimensions, as in numpy, and each fits 64 bits.
-func TestNPYDimensions(t *testing.T) {
-	var h npyHeader
-	if err := h.parse(dict("<f8", "("+strings.Repeat("1, ", 32)+")")); err != nil || len(h.shape) != 32 {
-		t.Errorf("32 dimensions: %v, %v", h.shape, err)
+// What a reader of NPZ allocates counts in its budget: buffers of every array, and texts.
+func TestNPZBudget(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.npz")
+	w, err := CreateResults(path, 0, batch.Double, 3)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, shape := range []string{"(" + strings.Repeat("1, ", 33) + ")", "(9223372036854775808,)", "(x", "(,)"} {
-		wantError(t, h.parse(dict("<f8", shape)), "want a dimension")
+	w.Describe("note", string(make([]byte, 1<<12)))
+	if err := w.Write(testResults(3, 0, batch.Double)); err != nil {
+		t.Fatal(err)
 	}
-	for _, text := range []string{npyMagic + "\x01\x00\x07", npyMagic + "\x02\x00\x07\x00\x00",
-		npyMagic + "\x01\x00\x07\x00{'desc"} {
-		_, err := readNPYHeader(strings.NewReader(text), false)
-		wantError(t, err, "truncated NPY header")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		bytes int64
+		what  string
+	}{{0, "buffers of an array"}, {3 * npz.ArrayBuffers, "buffers of an array"}} {
+		_, err := OpenResults(path, WithMemory(c.bytes))
+		testkit.WantError(t, err, path, c.what, "memory budget")
+	}
+	z, err := npz.Open(path, nil, table.DefaultLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrays := int64(len(z.Arrays))
+	if err := z.Close(); err != nil {
+		t.Error(err)
+	}
+	_, err = OpenResults(path, WithMemory(arrays*npz.ArrayBuffers+1<<10))
+	testkit.WantError(t, err, path, "a text", "memory budget")
+	r, err := OpenResults(path, WithMemory(arrays*npz.ArrayBuffers+1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"clearance/batch"
+	"clearance/dataset/output"
 	"clearance/geom"
+	"clearance/internal/testkit"
 )
 
 // TestOutputMode: a file that is replaced keeps its mode, a new one has that of the umask.
@@ -18,7 +20,7 @@ func TestOutputMode(t *testing.T) {
 	defer syscall.Umask(old)
 	path := filepath.Join(t.TempDir(), "report.json")
 	for i, want := range []os.FileMode{0o640, 0o604} {
-		if err := WriteFile(path, []byte("x")); err != nil {
+		if err := output.WriteFile(path, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 		info, err := os.Stat(path)
@@ -50,9 +52,9 @@ func TestOutputPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{fifo, null, folder} {
-		wantError(t, CheckOutput(path), path)
+		testkit.WantError(t, output.Check(path), path)
 		_, err := CreatePairs(path, 1)
-		wantError(t, err, path)
+		testkit.WantError(t, err, path)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 3 {

@@ -2,8 +2,15 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"clearance/batch"
+	"clearance/dataset/npz"
+	"clearance/dataset/output"
+	"clearance/dataset/parquet"
+	"clearance/dataset/table"
+	"clearance/geom"
 )
 
 // PairReader streams a file of pairs.
@@ -13,7 +20,7 @@ type PairReader struct{ tableReader }
 // are not judged here: batch does that, row by row. A null is NaN, or the index -1, so that its row is invalid. Other
 // columns are not read, see [PairReader.Extra].
 func OpenPairs(path string, opts ...Option) (*PairReader, error) {
-	src, err := openTableWith(path, pairColumns, leniency{extra: true, nulls: true}, opts)
+	src, err := openTableWith(path, table.Pairs, table.Leniency{Extra: true, Nulls: true}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +28,7 @@ func OpenPairs(path string, opts ...Option) (*PairReader, error) {
 }
 
 // Len returns the number of pairs that the file declares.
-func (r *PairReader) Len() int64 { return r.src.rows() }
+func (r *PairReader) Len() int64 { return r.src.Rows() }
 
 // Next fills dst from its first row on and returns the number of rows filled, at
 // most dst.Len(). At the end of the file it returns 0 and io.EOF. Checksums are
@@ -30,7 +37,7 @@ func (r *PairReader) Next(dst *batch.Pairs) (int, error) {
 	if err := dst.CheckShape(); err != nil {
 		return 0, err
 	}
-	return r.advance(dst.Len(), len(pairColumns), func(i, n int) any {
+	return r.advance(dst.Len(), len(table.Pairs), func(i, n int) any {
 		return pairValues(dst, i, n)
 	})
 }
@@ -50,7 +57,8 @@ func pairsIn(used batch.Input, n int) *batch.Pairs {
 		func() { p.PositionA = make([]float64, 3*n) }, func() { p.PositionB = make([]float64, 3*n) },
 		func() { p.ShapeA, p.ShapeB = make([]int32, n), make([]int32, n) },
 	}
-	_ = parallel(workersOr(0), len(columns), func(i int) error { columns[i](); return nil }) // no function fails
+	_ = table.Parallel(table.WorkersOr(0), len(columns),
+		func(i int) error { columns[i](); return nil }) // no function fails
 	return p
 }
 
@@ -63,7 +71,7 @@ func (r *PairReader) Rows(lo, hi int, used batch.Input) (batch.Input, error) {
 	}
 	end := min(int64(hi), r.Len())
 	first := min(int64(lo), end)
-	if err := r.src.skip(max(first-r.next, 0)); err != nil {
+	if err := r.src.Skip(max(first-r.next, 0)); err != nil {
 		return nil, notEnd(err)
 	}
 	r.next = max(r.next, first)
@@ -99,16 +107,16 @@ func pairValues(p *batch.Pairs, i, n int) any {
 // PairWriter writes a file of pairs. Close completes it; Abort drops it.
 type PairWriter struct {
 	tableWriter
-	fs fileSystem
+	fs output.FS
 }
 
 // CreatePairs begins a Parquet or NPZ file of exactly n pairs.
 func CreatePairs(path string, n int64) (*PairWriter, error) {
-	return createPairs(osFS{}, path, n)
+	return createPairs(output.Disk{}, path, n)
 }
 
-func createPairs(fs fileSystem, path string, n int64) (*PairWriter, error) {
-	out, err := createTable(fs, path, pairColumns, n)
+func createPairs(fs output.FS, path string, n int64) (*PairWriter, error) {
+	out, err := createTable(fs, path, table.Pairs, n)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +127,7 @@ func createPairs(fs fileSystem, path string, n int64) (*PairWriter, error) {
 // library is on disk before the pairs get their name, and where it cannot get its own, the
 // pairs are removed.
 func (w *PairWriter) CloseWithLibrary(path string, l *batch.Library) error {
-	library := &staging{fileSystem: w.fs}
+	library := &output.Staging{FS: w.fs}
 	p, err := partsOf(l)
 	if err == nil {
 		err = writeShapes(library, path, p)
@@ -129,11 +137,11 @@ func (w *PairWriter) CloseWithLibrary(path string, l *batch.Library) error {
 		return err
 	}
 	if err := w.Close(); err != nil {
-		library.drop()
+		library.Drop()
 		return err
 	}
-	if err := library.publish(); err != nil {
-		_ = w.fs.remove(w.path)
+	if err := library.Publish(); err != nil {
+		_ = w.fs.Remove(w.path)
 		return err
 	}
 	return nil
@@ -144,7 +152,7 @@ func (w *PairWriter) Write(p *batch.Pairs) error {
 	if err := p.CheckShape(); err != nil {
 		return err
 	}
-	vals := make([]any, len(pairColumns))
+	vals := make([]any, len(table.Pairs))
 	for i := range vals {
 		vals[i] = pairValues(p, i, p.Len())
 	}
@@ -158,7 +166,7 @@ func ReadPairs(path string) (*batch.Pairs, error) {
 		return nil, err
 	}
 	defer r.Close()
-	if err := checkMemory[[15]float64](fmt.Sprintf("%d pairs", r.Len()), r.Len()); err != nil {
+	if err := table.CheckMemory[[15]float64](fmt.Sprintf("%d pairs", r.Len()), r.Len()); err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", path, err)
 	}
 	// Grow with what has been read: the length of a damaged file may be a lie.
@@ -189,6 +197,110 @@ func WritePairs(path string, p *batch.Pairs) error {
 	}
 	if err := w.Close(); err != nil {
 		return fmt.Errorf("pairs: %w", err)
+	}
+	return nil
+}
+
+// Extra are the columns of a file of pairs that are not those of a pair, such as names of objects or labels. Results
+// carry them: the writer reads them row by row and writes them as they are. See [CreateResultsWith].
+type Extra struct {
+	path    string
+	names   []string
+	npz     *npz.Extra // one of both
+	parquet *parquet.Extra
+}
+
+// Extra opens the columns of the file that are not those of a pair once more, nil if there are none.
+func (r *PairReader) Extra(opts ...Option) (*Extra, error) {
+	if parts, ok := r.src.(*partsSource); ok {
+		return nil, parts.noExtra(opts)
+	}
+	f, err := formatOf(r.path)
+	if err != nil {
+		return nil, err
+	}
+	e := &Extra{path: r.path}
+	if f == formatParquet {
+		e.parquet, e.names, err = parquet.OpenExtra(r.path, newLimits(opts))
+	} else {
+		e.npz, e.names, err = npz.OpenExtra(r.path, r.Len())
+	}
+	if err == nil && len(e.names) == 0 {
+		return nil, e.Close()
+	}
+	if err == nil {
+		err = e.check()
+	}
+	if err != nil {
+		_ = e.Close()
+		return nil, fmt.Errorf("dataset: %s: %w", r.path, err)
+	}
+	return e, nil
+}
+
+// noExtra returns an error if a part has other columns than those of pairs.
+func (s *partsSource) noExtra(opts []Option) error {
+	for _, p := range s.parts {
+		r, err := OpenPairs(p.path, opts...)
+		if err != nil {
+			return err
+		}
+		extra, err := r.Extra(opts...)
+		_ = r.Close()
+		if err != nil {
+			return err
+		}
+		if extra != nil {
+			_ = extra.Close()
+			return fmt.Errorf("dataset: %s has the columns %s besides those of pairs, which results of a folder "+
+				"cannot carry: leave them out, or write one file", p.path, strings.Join(extra.Names(), ", "))
+		}
+	}
+	return nil
+}
+
+// check reports a name that results use.
+func (e *Extra) check() error {
+	taken := []string{metaQuery, metaValue, metaPrecision, metaSolvers, oldSolvers, "method", "tolerance", "cutoff",
+		"part_a", "part_b"}
+	for a := range geom.AttributeCount {
+		taken = append(taken, a.Info().Plural)
+	}
+	for _, c := range table.Results() {
+		taken = append(taken, c.Name, c.Name+npz.TextSuffix)
+	}
+	for _, name := range e.names {
+		if slices.Contains(taken, name) {
+			return fmt.Errorf("column %q: results have something of that name; give the column another one", name)
+		}
+	}
+	return nil
+}
+
+// matches reports that a results file cannot carry the columns.
+func (e *Extra) matches(out string) error {
+	f, err := outputFormat(out)
+	if err != nil {
+		return err
+	}
+	if have, _ := formatOf(e.path); f != have {
+		return fmt.Errorf("dataset: %s has the columns %s besides those of pairs, which results carry in a file of "+
+			"the same format alone, or in a folder of Parquet files: give %s its extension", e.path,
+			strings.Join(e.names, ", "), out)
+	}
+	return nil
+}
+
+// Names returns the names of the columns.
+func (e *Extra) Names() []string { return e.names }
+
+// Close closes the file.
+func (e *Extra) Close() error {
+	switch {
+	case e.npz != nil:
+		return e.npz.Close()
+	case e.parquet != nil:
+		return e.parquet.Close()
 	}
 	return nil
 }

@@ -3,9 +3,6 @@ package dataset
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"hash/crc32"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,56 +10,10 @@ import (
 	"testing"
 
 	"clearance/batch"
+	"clearance/dataset/output"
+	"clearance/dataset/parquet"
+	"clearance/internal/testkit"
 )
-
-// TestCombineCRC compares checksums of parts with those of the whole.
-func TestCombineCRC(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	text := make([]byte, 5000)
-	for i := range text {
-		text[i] = byte(r.Uint32())
-	}
-	for _, cut := range []int{0, 1, 2, 7, 8, 9, 255, 256, 1000, 4095, 4096, 4999, 5000} {
-		a, b := crc32.ChecksumIEEE(text[:cut]), crc32.ChecksumIEEE(text[cut:])
-		if got, want := combineCRC(a, b, int64(len(text)-cut)), crc32.ChecksumIEEE(text); got != want {
-			t.Errorf("cut at %d: %08x, want %08x", cut, got, want)
-		}
-	}
-	// Lengths beyond 32 bits: bytes of zeros, in two ways.
-	const n = 5 << 32
-	if a, b := combineCRC(7, 0, n), combineCRC(combineCRC(7, 0, n-12345), 0, 12345); a != b {
-		t.Errorf("%08x in one step, %08x in two", a, b)
-	}
-}
-
-func TestParallel(t *testing.T) {
-	for _, workers := range []int{0, 1, 2, 7, 64} {
-		var calls [100]atomic.Int32
-		if err := parallel(workers, len(calls), func(i int) error { calls[i].Add(1); return nil }); err != nil {
-			t.Fatal(err)
-		}
-		for i := range calls {
-			if n := calls[i].Load(); n != 1 {
-				t.Errorf("%d workers: part %d taken %d times", workers, i, n)
-			}
-		}
-		err := parallel(workers, 100, func(i int) error {
-			switch {
-			case i == 41:
-				panic("lost")
-			case i > 41:
-				return fmt.Errorf("part %d", i)
-			}
-			return nil
-		})
-		if err == nil || err.Error() != "lost" {
-			t.Errorf("%d workers: %v, want the error of the first part that fails", workers, err)
-		}
-		if err := parallel(workers, 0, nil); err != nil {
-			t.Error(err)
-		}
-	}
-}
 
 // writeChunks writes results in chunks of some rows by some workers and returns the bytes of the file.
 func writeChunks(t *testing.T, name string, r *batch.Results, columns batch.Columns, workers, rows int) []byte {
@@ -91,9 +42,9 @@ func writeChunks(t *testing.T, name string, r *batch.Results, columns batch.Colu
 // TestWorkersAgree writes and reads by 1 to 64 workers, in chunks that do not divide row groups: the bytes of the
 // files and the values are the same.
 func TestWorkersAgree(t *testing.T) {
-	n := 2*rowGroup + 12345
+	n := 2*parquet.RowGroup + 12345
 	if testing.Short() {
-		n = rowGroup + 12345
+		n = parquet.RowGroup + 12345
 	}
 	columns := everyColumn &^ batch.ColBits
 	r := testResults(n, columns, batch.Single)
@@ -107,7 +58,7 @@ func TestWorkersAgree(t *testing.T) {
 			if !bytes.Equal(data, first) {
 				t.Errorf("%s: %d workers, %d rows at a time: other bytes", ext, c.workers, c.rows)
 			}
-			f, err := OpenResults(tempFile(t, "read"+ext, data), WithWorkers(c.workers))
+			f, err := OpenResults(testkit.TempFile(t, "read"+ext, data), WithWorkers(c.workers))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,17 +80,17 @@ func TestWorkersAgree(t *testing.T) {
 
 // panicFS is a file system whose files panic from some write on.
 type panicFS struct {
-	osFS
+	output.Disk
 	left atomic.Int32
 }
 
 type panicFile struct {
-	outFile
+	output.Raw
 	fs *panicFS
 }
 
-func (fs *panicFS) create(path string) (outFile, error) {
-	f, err := fs.osFS.create(path)
+func (fs *panicFS) Create(path string) (output.Raw, error) {
+	f, err := fs.Disk.Create(path)
 	return panicFile{f, fs}, err
 }
 
@@ -147,12 +98,12 @@ func (f panicFile) WriteAt(b []byte, at int64) (int, error) {
 	if f.fs.left.Add(-1) < 0 {
 		panic("a worker fails")
 	}
-	return f.outFile.WriteAt(b, at)
+	return f.Raw.WriteAt(b, at)
 }
 
 // TestWorkerPanics makes a worker panic in the middle of a row group: an error, and no file.
 func TestWorkerPanics(t *testing.T) {
-	r := testResults(rowGroup+5, 0, batch.Single)
+	r := testResults(parquet.RowGroup+5, 0, batch.Single)
 	for _, ext := range formats {
 		for _, writes := range []int32{0, 1, 5, 9} {
 			dir := t.TempDir()

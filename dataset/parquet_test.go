@@ -3,16 +3,22 @@ package dataset
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
-	"clearance/batch"
-
 	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/schema"
+
+	"clearance/batch"
+	ours "clearance/dataset/parquet"
+	"clearance/dataset/table"
+	"clearance/internal/testkit"
 )
 
 // leafSpec is a column of a Parquet file of the test's making.
@@ -29,9 +35,9 @@ type leafSpec struct {
 // pairLeaves are the columns of a pair file.
 func pairLeaves() []leafSpec {
 	var s []leafSpec
-	for _, c := range pairColumns {
-		l := leafSpec{name: c.name, physical: parquet.Types.Int32}
-		if c.width > 1 {
+	for _, c := range table.Pairs {
+		l := leafSpec{name: c.Name, physical: parquet.Types.Int32}
+		if c.Width > 1 {
 			l.list, l.physical = true, parquet.Types.Double
 		}
 		s = append(s, l)
@@ -40,9 +46,9 @@ func pairLeaves() []leafSpec {
 }
 
 func width(name string) int {
-	for _, c := range slices.Concat(pairColumns, formMotions.table()) {
-		if c.name == name {
-			return c.width
+	for _, c := range slices.Concat(table.Pairs, formMotions.table()) {
+		if c.Name == name {
+			return c.Width
 		}
 	}
 	return 1
@@ -191,11 +197,11 @@ func TestParquetErrors(t *testing.T) {
 				}
 				return
 			}
-			wantError(t, err, path, c.want)
+			testkit.WantError(t, err, path, c.want)
 		})
 	}
-	_, err := OpenPairs(tempFile(t, "text.parquet", []byte("this is not a Parquet file at all")))
-	wantError(t, err, "text.parquet", "not a complete Parquet file")
+	_, err := OpenPairs(testkit.TempFile(t, "text.parquet", []byte("this is not a Parquet file at all")))
+	testkit.WantError(t, err, "text.parquet", "not a complete Parquet file")
 }
 
 // TestParquetDamage flips bits anywhere: an error or an answer of the right
@@ -232,4 +238,132 @@ func TestParquetDamage(t *testing.T) {
 			drainResults(t, path)
 		}
 	}
+}
+
+// TestStatistics checks what readers skip row groups by: bounds of scalars, without NaN, that hold both zeros.
+func TestStatistics(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		values []float64
+		lo, hi string // "" if there are none
+	}{
+		{"plain", []float64{3, -1, 2}, "-1", "3"},
+		{"NaN", []float64{math.NaN(), 4, math.NaN()}, "4", "4"},
+		{"nothing but NaN", []float64{math.NaN(), math.NaN(), math.NaN()}, "", ""},
+		{"zeros", []float64{0, 0, math.Copysign(0, -1)}, "-0", "0"},
+		{"infinities", []float64{math.Inf(1), 0.5, math.Inf(-1)}, "-Inf", "+Inf"},
+	} {
+		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
+			r := testResults(len(c.values), 0, precision)
+			for i, v := range c.values {
+				r.Distance().Set(i, v)
+				r.Status()[i] = uint8(i + 1)
+			}
+			path := testkit.TempFile(t, "r.parquet", writeChunks(t, "r.parquet", r, 0, 2, 2))
+			f, err := file.OpenParquetFile(path, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range f.MetaData().Schema.NumColumns() {
+				m, err := f.RowGroup(0).MetaData().ColumnChunk(i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				stats, err := m.Statistics()
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch m.PathInSchema().String() {
+				case "distance":
+					lo, hi := "", ""
+					switch s := stats.(type) {
+					case *metadata.Float32Statistics:
+						lo, hi = fmt.Sprint(s.Min()), fmt.Sprint(s.Max())
+					case *metadata.Float64Statistics:
+						lo, hi = fmt.Sprint(s.Min()), fmt.Sprint(s.Max())
+					}
+					if stats == nil || !stats.HasMinMax() {
+						lo, hi = "", ""
+					}
+					if lo != c.lo || hi != c.hi {
+						t.Errorf("%s: distances from %s to %s, want %s to %s", c.name, lo, hi, c.lo, c.hi)
+					}
+				case "status":
+					s, ok := stats.(*metadata.Int32Statistics)
+					if !ok || s.Min() != 1 || s.Max() != int32(len(c.values)) {
+						t.Errorf("%s: statuses of %v", c.name, stats)
+					}
+				}
+			}
+			_ = f.Close()
+		}
+	}
+}
+
+// TestOtherWriters reads pairs as the Arrow library writes them: pages of both versions and any size, compressed or
+// not, dictionaries that are given up on the way, so that plain pages follow on others.
+func TestOtherWriters(t *testing.T) {
+	const n = 5000
+	p := testPairs(n)
+	for _, version := range []parquet.DataPageVersion{parquet.DataPageV1, parquet.DataPageV2} {
+		for _, codec := range []compress.Compression{compress.Codecs.Uncompressed, compress.Codecs.Snappy} {
+			for _, dictionary := range []bool{false, true} {
+				for _, page := range []int64{100, 5000, 1 << 20} {
+					name := fmt.Sprintf("version %d, %v, dictionary %v, pages of %d", version, codec, dictionary, page)
+					path := writePairsOf(t, p, parquet.WithDataPageVersion(version),
+						parquet.WithCompression(codec), parquet.WithDictionaryDefault(dictionary),
+						parquet.WithDataPageSize(page), parquet.WithDictionaryPageSizeLimit(2000))
+					got, err := ReadPairs(path)
+					if err != nil {
+						t.Fatalf("%s: %v", name, err)
+					}
+					sameBits(t, got, p)
+				}
+			}
+		}
+	}
+}
+
+// writePairsOf writes pairs by the library's writer.
+func writePairsOf(t *testing.T, p *batch.Pairs, props ...parquet.WriterProperty) (path string) {
+	t.Helper()
+	root, err := ours.Schema(table.Pairs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := file.NewParquetWriter(&b, root, file.WithWriterProps(parquet.NewWriterProperties(props...)))
+	for lo := 0; lo < p.Len(); lo += 2001 {
+		part := p.Slice(lo, min(lo+2001, p.Len()))
+		g, err := w.AppendRowGroupChecked()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range table.Pairs {
+			col, err := g.NextColumn()
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch v := pairValues(part, i, part.Len()).(type) {
+			case []int32:
+				_, err = col.(*file.Int32ColumnChunkWriter).WriteBatch(v, nil, nil)
+			case []float64:
+				def, rep := make([]int16, len(v)), make([]int16, len(v))
+				for k := range v {
+					def[k], rep[k] = 1, int16(min(k%c.Width, 1))
+				}
+				_, err = col.(*file.Float64ColumnChunkWriter).WriteBatch(v, def, rep)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return testkit.TempFile(t, "pairs.parquet", b.Bytes())
 }

@@ -4,12 +4,19 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+
+	"clearance/dataset/output"
+	"clearance/dataset/parquet"
+	"clearance/dataset/table"
+	"clearance/internal/meter"
 )
 
 // A folder of parts is one table in several files of one format, in the order of their names, of which numbers compare
@@ -134,13 +141,13 @@ func compareNames(a, b string) int {
 type partsSource struct {
 	parts []tablePart
 	total int64
-	types []dtype
+	types []table.Type
 	has   []bool
 	meta  map[string]string
 	at    []partPlace // of each column
 
-	open func(path string) (source, error)
-	cols []column
+	open func(path string) (table.Source, error)
+	cols []table.Column
 	sub  []any // of a read
 }
 
@@ -149,7 +156,7 @@ type tablePart struct {
 	rows int64
 	of   [len(ranges)]string // what it states of itself, "" if it does not
 	part bool                // whether it says which part it is
-	src  source              // nil while it is closed
+	src  table.Source        // nil while it is closed
 }
 
 // partPlace is the next row of a column.
@@ -160,17 +167,18 @@ type partPlace struct {
 
 // openParts opens a folder. Every part is looked at: all have the same columns of the same types and say the same of
 // the query, and none is missing of those that the writer made.
-func openParts(dir string, workers int, cols []column, open func(path string) (source, error)) (*partsSource, error) {
+func openParts(dir string, workers int, cols []table.Column,
+	open func(path string) (table.Source, error)) (*partsSource, error) {
 	paths, err := listParts(dir)
 	if err != nil {
 		return nil, err
 	}
 	s := &partsSource{parts: make([]tablePart, len(paths)), cols: cols, open: open, sub: make([]any, len(cols)),
-		types: make([]dtype, len(cols)), has: make([]bool, len(cols)), at: make([]partPlace, len(cols))}
+		types: make([]table.Type, len(cols)), has: make([]bool, len(cols)), at: make([]partPlace, len(cols))}
 	if err := s.look(0, paths[0]); err != nil {
 		return nil, err
 	}
-	err = parallel(workersOr(workers), len(paths)-1, func(i int) error { return s.look(i+1, paths[i+1]) })
+	err = table.Parallel(table.WorkersOr(workers), len(paths)-1, func(i int) error { return s.look(i+1, paths[i+1]) })
 	if err != nil {
 		return nil, err
 	}
@@ -194,9 +202,9 @@ func (s *partsSource) look(i int, path string) error {
 	}
 	defer src.Close()
 	wrong := func(err error) error { return fmt.Errorf("dataset: %s: %w", path, err) }
-	meta := src.metadata()
+	meta := src.Metadata()
 	p := &s.parts[i]
-	*p = tablePart{path: path, rows: src.rows()}
+	*p = tablePart{path: path, rows: src.Rows()}
 	for k, key := range ranges {
 		p.of[k] = meta[key]
 	}
@@ -207,10 +215,10 @@ func (s *partsSource) look(i int, path string) error {
 		}
 	}
 	for k := range s.cols {
-		t, has := src.typeOf(k)
+		t, has := src.TypeOf(k)
 		if i > 0 && (t != s.types[k] || has != s.has[k]) {
 			return wrong(fmt.Errorf("column %s is not as in %s: the parts of a table have the same columns of the "+
-				"same types", s.cols[k].name, filepath.Base(s.parts[0].path)))
+				"same types", s.cols[k].Name, filepath.Base(s.parts[0].path)))
 		}
 		if i == 0 {
 			s.types[k], s.has[k] = t, has
@@ -270,17 +278,17 @@ func checkPart(text string, i, n int) error {
 	return nil
 }
 
-func (s *partsSource) rows() int64                 { return s.total }
-func (s *partsSource) typeOf(i int) (dtype, bool)  { return s.types[i], s.has[i] }
-func (s *partsSource) metadata() map[string]string { return s.meta }
+func (s *partsSource) Rows() int64                     { return s.total }
+func (s *partsSource) TypeOf(i int) (table.Type, bool) { return s.types[i], s.has[i] }
+func (s *partsSource) Metadata() map[string]string     { return s.meta }
 
-// read reads part after part.
-func (s *partsSource) read(dst []any) error {
+// Read reads part after part.
+func (s *partsSource) Read(dst []any) error {
 	left := make([]int64, len(dst)) // rows of each column
 	done := make([]int64, len(dst))
 	for i, v := range dst {
 		if v != nil {
-			left[i] = int64(lenOf(v) / s.cols[i].width)
+			left[i] = int64(table.Len(v) / s.cols[i].Width)
 		}
 	}
 	for {
@@ -312,12 +320,12 @@ func (s *partsSource) read(dst []any) error {
 				continue
 			}
 			n := min(left[i], p.rows-s.at[i].row)
-			w := int64(s.cols[i].width)
-			s.sub[i] = sliceOf(v, int(w*done[i]), int(w*(done[i]+n)))
+			w := int64(s.cols[i].Width)
+			s.sub[i] = table.Slice(v, int(w*done[i]), int(w*(done[i]+n)))
 			s.at[i].row += n
 			left[i], done[i] = left[i]-n, done[i]+n
 		}
-		if err := p.src.read(s.sub); err != nil {
+		if err := p.src.Read(s.sub); err != nil {
 			return err
 		}
 		if err := s.closeRead(k); err != nil {
@@ -327,7 +335,7 @@ func (s *partsSource) read(dst []any) error {
 }
 
 // ready opens a part.
-func (p *tablePart) ready(open func(path string) (source, error)) error {
+func (p *tablePart) ready(open func(path string) (table.Source, error)) error {
 	if p.src != nil {
 		return nil
 	}
@@ -336,14 +344,14 @@ func (p *tablePart) ready(open func(path string) (source, error)) error {
 		return err
 	}
 	p.src = src
-	if src.rows() != p.rows {
+	if src.Rows() != p.rows {
 		return fmt.Errorf("dataset: %s: the file has changed while the folder was read", p.path)
 	}
 	return nil
 }
 
-// skip passes over whole parts without opening them. All columns have to be at the same row.
-func (s *partsSource) skip(rows int64) error {
+// Skip passes over whole parts without opening them. All columns have to be at the same row.
+func (s *partsSource) Skip(rows int64) error {
 	at := s.at[max(slices.Index(s.has, true), 0)]
 	for rows > 0 && at.part < len(s.parts) {
 		p := &s.parts[at.part]
@@ -356,7 +364,7 @@ func (s *partsSource) skip(rows int64) error {
 			if err := p.ready(s.open); err != nil {
 				return err
 			}
-			if err := p.src.skip(n); err != nil {
+			if err := p.src.Skip(n); err != nil {
 				return err
 			}
 		}
@@ -402,4 +410,263 @@ func (s *partsSource) Close() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// partRows is the number of rows of a part, 16 row groups: of results some 100 MB.
+const partRows = 16 * parquet.RowGroup
+
+// partsBehind is the number of parts that are completed, which takes a wait for the disk, while the next one takes
+// rows.
+const partsBehind = 4
+
+// partsSink writes a table as a folder of Parquet files. The folder has a temporary name until all of them are
+// complete: under its own name it appears with all parts.
+type partsSink struct {
+	fs          output.FS
+	temp, final string
+	lock        io.Closer // of the temporary folder
+	cols        []table.Column
+	extra       *Extra
+	n, per      int64 // rows of the table, or UnknownRows, and of a part
+
+	text    [][2]string
+	workers int
+	open    table.Sink // takes the next rows, nil between parts
+	left    int64      // rows that it still takes
+	begun   int        // parts
+	next    int64      // row of the table
+
+	behind sync.WaitGroup
+	slots  chan struct{}
+	mu     sync.Mutex
+	err    error // the first of a part
+
+	whole, done bool
+}
+
+// createOutput creates a table of n rows of the given columns: a file, or a folder of parts if the path is that of one.
+// n may be [UnknownRows] but for a file of [formatNPZ].
+func createOutput(fs output.FS, path string, cols []table.Column, n int64, extra *Extra) (table.Sink, error) {
+	if !IsFolder(path) {
+		return createTableWith(fs, path, cols, max(n, 0), extra)
+	}
+	return createParts(fs, path, cols, n, partRows, extra)
+}
+
+// outputFormat is the format of results at a path.
+func outputFormat(path string) (format, error) {
+	if IsFolder(path) {
+		return formatParquet, nil
+	}
+	return formatOf(path)
+}
+
+func createParts(fs output.FS, path string, cols []table.Column, n, per int64, extra *Extra) (*partsSink, error) {
+	final, err := folderPlace(path)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: cannot write %s: %w", path, err)
+	}
+	if err := checkDisk(final, cols, max(n, 0), formatParquet); err != nil {
+		return nil, err
+	}
+	output.RemoveStale(final)
+	s := &partsSink{fs: fs, temp: output.TempPath(final), final: final, cols: cols, extra: extra, n: n, per: per,
+		slots: make(chan struct{}, partsBehind)}
+	if s.lock, err = fs.Mkdir(s.temp); err != nil {
+		return nil, fmt.Errorf("dataset: cannot write %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// folderPlace is the path at which a folder of parts will be: it follows links, since an empty folder is replaced.
+func folderPlace(path string) (string, error) {
+	place := filepath.Clean(path)
+	if real, err := filepath.EvalSymlinks(place); err == nil {
+		place = real
+	}
+	place, err := filepath.Abs(place)
+	if err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(place)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		if _, err := os.Lstat(place); err == nil { // which no folder can replace
+			return "", errors.New("it is a link to nothing")
+		}
+		return place, nil
+	case err != nil:
+		return "", err
+	case len(entries) > 0:
+		return "", errors.New("the folder is not empty; name another one, or remove what it has")
+	}
+	return place, nil
+}
+
+func (s *partsSink) Describe(key, value string) {
+	if s.begun > 0 {
+		s.fail(fmt.Errorf("metadata %s: described after rows", key))
+	}
+	s.text = append(s.text, [2]string{key, value})
+}
+
+func (s *partsSink) SetWorkers(n int) {
+	s.workers = n
+	if s.open != nil {
+		s.open.SetWorkers(n)
+	}
+}
+
+// ofParts says which part the open one is, and of how many: one at least, for the columns. Where the number of rows is
+// not known, the last part says it.
+func (s *partsSink) ofParts(last bool) string {
+	switch {
+	case s.n >= 0:
+		return fmt.Sprintf("%d/%d", s.begun, max(1, (s.n+s.per-1)/s.per))
+	case last:
+		return fmt.Sprintf("%d/%d", s.begun, s.begun)
+	}
+	return fmt.Sprint(s.begun)
+}
+
+// begin creates the next part.
+func (s *partsSink) begin() error {
+	path := filepath.Join(s.temp, fmt.Sprintf("part-%05d.parquet", s.begun))
+	if s.left = s.per; s.n >= 0 {
+		s.left = min(s.per, s.n-s.next)
+	}
+	open, err := createTableWith(s.fs, path, s.cols, s.left, s.extra)
+	if err != nil {
+		return err
+	}
+	s.open = open
+	s.begun++
+	open.SetWorkers(s.workers)
+	for _, kv := range s.text {
+		open.Describe(kv[0], kv[1])
+	}
+	return nil
+}
+
+func (s *partsSink) Write(vals []any, rows int) error {
+	part := make([]any, len(vals))
+	for at := 0; at < rows; {
+		if err := s.failed(); err != nil {
+			return err
+		}
+		if s.open != nil && s.left == 0 {
+			s.leave(false)
+		}
+		if s.open == nil {
+			if err := s.begin(); err != nil {
+				return err
+			}
+		}
+		n := int(min(int64(rows-at), s.left))
+		for i, c := range s.cols {
+			part[i] = table.Slice(vals[i], at*c.Width, (at+n)*c.Width)
+		}
+		if err := s.open.Write(part, n); err != nil {
+			return err
+		}
+		at, s.left, s.next = at+n, s.left-int64(n), s.next+int64(n)
+	}
+	return nil
+}
+
+// leave has the open part completed while the next one, if there is one, is written.
+func (s *partsSink) leave(last bool) {
+	s.open.Describe(metaPart, s.ofParts(last))
+	p := s.open
+	s.open = nil
+	s.slots <- struct{}{}
+	s.behind.Go(func() {
+		defer func() { <-s.slots }()
+		defer meter.Worker().End()
+		commit := func() (err error) {
+			defer table.Caught(&err)
+			return p.Commit()
+		}
+		if err := commit(); err != nil {
+			s.fail(err)
+		}
+	})
+}
+
+// fail keeps the first error.
+func (s *partsSink) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+func (s *partsSink) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Complete completes all parts. Their folder keeps its temporary name.
+func (s *partsSink) Complete() (path string, err error) {
+	switch {
+	case s.done:
+		return "", fmt.Errorf("dataset: %s: %w", s.final, output.ErrDone)
+	case s.whole:
+		return s.temp, nil
+	case s.begun == 0:
+		err = s.begin()
+	}
+	if err == nil && s.open != nil {
+		s.leave(true)
+	}
+	s.behind.Wait()
+	if err == nil {
+		err = s.failed()
+	}
+	if err != nil {
+		s.Abort()
+		return "", fmt.Errorf("dataset: cannot write %s: %w", s.final, err)
+	}
+	s.whole = true
+	return s.temp, nil
+}
+
+func (s *partsSink) Commit() error {
+	if _, err := s.Complete(); err != nil {
+		return err
+	}
+	if err := s.fs.Rename(s.temp, s.final); err != nil {
+		s.Abort()
+		return fmt.Errorf("dataset: cannot write %s: %w", s.final, err)
+	}
+	s.done = true
+	_ = s.lock.Close()
+	return nil
+}
+
+func (s *partsSink) Abort() {
+	if s.done {
+		return
+	}
+	s.done = true
+	s.behind.Wait()
+	if s.open != nil {
+		s.open.Abort()
+	}
+	_ = s.fs.RemoveAll(s.temp)
+	_ = s.lock.Close()
+}
+
+// CheckTable is output.Check of results, which may be a folder of parts.
+func CheckTable(path string) error {
+	if !IsFolder(path) {
+		return output.Check(path)
+	}
+	s, err := createParts(output.Disk{}, path, nil, 0, partRows, nil)
+	if err == nil {
+		s.Abort()
+	}
+	return err
 }

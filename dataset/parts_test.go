@@ -11,10 +11,13 @@ import (
 	"testing"
 
 	"clearance/batch"
+	"clearance/dataset/output"
+	"clearance/dataset/table"
+	"clearance/internal/testkit"
 )
 
 // writeParts writes results as a folder of parts of so many rows.
-func writeParts(fs fileSystem, path string, r *batch.Results, per int64, chunk int) error {
+func writeParts(fs output.FS, path string, r *batch.Results, per int64, chunk int) error {
 	out, err := createParts(fs, path, resultFileColumns(r), int64(r.N), per, nil)
 	if err != nil {
 		return err
@@ -32,9 +35,9 @@ func writeParts(fs fileSystem, path string, r *batch.Results, per int64, chunk i
 }
 
 // resultFileColumns are the columns of a file of the results.
-func resultFileColumns(r *batch.Results) (cols []column) {
-	for i, c := range resultColumns(precisionType(r.Precision)) {
-		if r.Columns&columnBits[i] != 0 {
+func resultFileColumns(r *batch.Results) (cols []table.Column) {
+	for i, c := range table.Results(table.RealOf(r.Precision)) {
+		if r.Columns&table.ResultBits[i] != 0 {
 			cols = append(cols, c)
 		}
 	}
@@ -55,7 +58,7 @@ func TestPartsRoundTrip(t *testing.T) {
 			want := want.Slice(0, c.n)
 			dir := t.TempDir()
 			path := filepath.Join(dir, "results") + "/"
-			if err := writeParts(osFS{}, path, want, c.per, c.write); err != nil {
+			if err := writeParts(output.Disk{}, path, want, c.per, c.write); err != nil {
 				t.Fatal(err)
 			}
 			entries, err := os.ReadDir(path)
@@ -91,7 +94,7 @@ func TestPartsOfUnknownRows(t *testing.T) {
 	want := testResults(60, batch.AllColumns, batch.Double)
 	for _, rows := range []int{0, 25, 40, 60} {
 		path := filepath.Join(t.TempDir(), "results") + "/"
-		s, err := createParts(osFS{}, path, resultFileColumns(want), UnknownRows, 20, nil)
+		s, err := createParts(output.Disk{}, path, resultFileColumns(want), UnknownRows, 20, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +121,7 @@ func TestPartsOfUnknownRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := OpenResults(path)
-			wantError(t, err, "parts are missing")
+			testkit.WantError(t, err, "parts are missing")
 		}
 	}
 }
@@ -130,20 +133,20 @@ func TestPartsByColumn(t *testing.T) {
 	if err := os.Mkdir(path, 0o700); err != nil { // an empty folder is replaced
 		t.Fatal(err)
 	}
-	if err := writeParts(osFS{}, path, want, 64, 100); err != nil {
+	if err := writeParts(output.Disk{}, path, want, 64, 100); err != nil {
 		t.Fatal(err)
 	}
-	cols := resultColumns(typeFloat32, typeFloat64)
-	src, err := openTable(path, cols, false, nil)
+	cols := table.Results(table.Float32, table.Float64)
+	src, err := openTable(path, cols, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := batch.NewResults(0, &batch.Options{Columns: batch.AllColumns})
-	for i := range columnBits {
-		if _, ok := src.typeOf(i); !ok {
+	for i := range table.ResultBits {
+		if _, ok := src.TypeOf(i); !ok {
 			continue
 		}
-		if err := readColumn(path, src, i, 700*int64(cols[i].width), resultColumn(got, i)); err != nil {
+		if err := readColumn(path, src, i, 700*int64(cols[i].Width), resultColumn(got, i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -227,7 +230,7 @@ func TestPartsFaults(t *testing.T) {
 		emptyDir(t, dir)
 	}
 
-	w, err := createParts(osFS{}, path, resultFileColumns(r), int64(r.N), 60, nil)
+	w, err := createParts(output.Disk{}, path, resultFileColumns(r), int64(r.N), 60, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +241,7 @@ func TestPartsFaults(t *testing.T) {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is there before its rows are: %v", err)
 	}
-	wantError(t, out.Close(), "200 rows written, 500 announced")
+	testkit.WantError(t, out.Close(), "200 rows written, 500 announced")
 	emptyDir(t, dir)
 }
 
@@ -247,44 +250,44 @@ func TestPartsSwept(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "results") + "/"
 	r := testResults(10, batch.AllColumns, batch.Double)
-	left := tempPath(filepath.Clean(path))
+	left := output.TempPath(filepath.Clean(path))
 	if err := os.Mkdir(left, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(left, "part-00000.parquet"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	other, err := createParts(osFS{}, path, resultFileColumns(r), 10, 60, nil)
+	other, err := createParts(output.Disk{}, path, resultFileColumns(r), 10, 60, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left); err == nil {
 		t.Error("a folder that a crash left is still there")
 	}
-	if err := writeParts(osFS{}, path, r, 60, 100); err != nil {
+	if err := writeParts(output.Disk{}, path, r, 60, 100); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(other.temp); err != nil {
 		t.Errorf("the folder of another writer: %v", err)
 	}
-	other.abort()
+	other.Abort()
 }
 
 // A folder that has something is left as it is, and so is a file that has the name.
 func TestPartsPlace(t *testing.T) {
 	dir := t.TempDir()
 	r := testResults(10, batch.AllColumns, batch.Double)
-	if err := writeParts(osFS{}, dir+"/results/", r, 4, 10); err != nil {
+	if err := writeParts(output.Disk{}, dir+"/results/", r, 4, 10); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, writeParts(osFS{}, dir+"/results/", r, 4, 10), "results", "not empty")
-	wantError(t, CheckTable(dir+"/results"), "results", "not empty")
-	wantError(t, CheckOutput(dir+"/results"), "results", "is a directory")
+	testkit.WantError(t, writeParts(output.Disk{}, dir+"/results/", r, 4, 10), "results", "not empty")
+	testkit.WantError(t, CheckTable(dir+"/results"), "results", "not empty")
+	testkit.WantError(t, output.Check(dir+"/results"), "results", "is a directory")
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, []byte("before"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, writeParts(osFS{}, file+"/", r, 4, 10), "file")
+	testkit.WantError(t, writeParts(output.Disk{}, file+"/", r, 4, 10), "file")
 	if err := CheckTable(dir + "/new/"); err != nil {
 		t.Error(err)
 	}
@@ -298,7 +301,7 @@ func TestPartsPlace(t *testing.T) {
 func TestPartsRefused(t *testing.T) {
 	single, double := testResults(30, batch.AllColumns, batch.Single), testResults(30, batch.AllColumns, batch.Double)
 	other := filepath.Join(t.TempDir(), "other") + "/"
-	if err := writeParts(osFS{}, other, double, 10, 30); err != nil {
+	if err := writeParts(output.Disk{}, other, double, 10, 30); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -333,14 +336,14 @@ func TestPartsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "results") + "/"
-			if err := writeParts(osFS{}, dir, single, 10, 30); err != nil {
+			if err := writeParts(output.Disk{}, dir, single, 10, 30); err != nil {
 				t.Fatal(err)
 			}
 			if err := c.change(dir); err != nil {
 				t.Fatal(err)
 			}
 			_, err := OpenResults(dir)
-			wantError(t, err, append(c.words, filepath.Base(dir))...)
+			testkit.WantError(t, err, append(c.words, filepath.Base(dir))...)
 		})
 	}
 }
@@ -363,7 +366,7 @@ func TestPartsOfTwoQueries(t *testing.T) {
 		}
 	}
 	_, err := OpenResults(dir)
-	wantError(t, err, "1.parquet", "tolerance", "1e-4", "0.parquet")
+	testkit.WantError(t, err, "1.parquet", "tolerance", "1e-4", "0.parquet")
 }
 
 func TestCompareNames(t *testing.T) {

@@ -1,18 +1,17 @@
 package dataset
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"clearance/batch"
+	"clearance/dataset/output"
+	"clearance/dataset/table"
+	"clearance/geom"
 )
-
-// columnBits are the columns that files can have, in their order.
-var columnBits = fileColumns.Each()
-
-// fileColumns is every column that files can have.
-var fileColumns = batch.FileColumns | batch.ExtraColumns | batch.DerivedColumns
 
 // A ResultReader reads a file of results in chunks.
 type ResultReader struct {
@@ -25,8 +24,8 @@ type ResultReader struct {
 // OpenResults opens a Parquet or NPZ file of results, which may hold any of the
 // result columns. Other columns are not read.
 func OpenResults(path string, opts ...Option) (*ResultReader, error) {
-	cols := resultColumns(typeFloat32, typeFloat64)
-	src, err := openTableWith(path, cols, leniency{some: true, extra: true}, opts)
+	cols := table.Results(table.Float32, table.Float64)
+	src, err := openTableWith(path, cols, table.Leniency{Extra: true}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -39,10 +38,10 @@ func OpenResults(path string, opts ...Option) (*ResultReader, error) {
 }
 
 // describe determines the columns and the precision of the file.
-func (r *ResultReader) describe(cols []column) error {
+func (r *ResultReader) describe(cols []table.Column) error {
 	first := -1
-	for i, bit := range columnBits {
-		t, ok := r.src.typeOf(i)
+	for i, bit := range table.ResultBits {
+		t, ok := r.src.TypeOf(i)
 		if !ok {
 			continue
 		}
@@ -51,22 +50,22 @@ func (r *ResultReader) describe(cols []column) error {
 			continue
 		}
 		p := batch.Single
-		if t == typeFloat64 {
+		if t == table.Float64 {
 			p = batch.Double
 		}
 		if first >= 0 && p != r.precision {
-			return fmt.Errorf("column %s is %s, column %s is not", cols[i].name, t, cols[first].name)
+			return fmt.Errorf("column %s is %s, column %s is not", cols[i].Name, t, cols[first].Name)
 		}
 		first, r.precision = i, p
 	}
-	if s, ok := r.src.metadata()[metaPrecision]; ok {
+	if s, ok := r.src.Metadata()[metaPrecision]; ok {
 		p, err := batch.ParsePrecision(s)
 		if err != nil {
 			return err
 		}
 		if first >= 0 && p != r.precision {
-			return fmt.Errorf("metadata says precision %s, column %s is %s", p, cols[first].name,
-				precisionType(r.precision))
+			return fmt.Errorf("metadata says precision %s, column %s is %s", p, cols[first].Name,
+				table.RealOf(r.precision))
 		}
 		r.precision = p
 	}
@@ -74,7 +73,7 @@ func (r *ResultReader) describe(cols []column) error {
 }
 
 // Len returns the number of rows that the file declares.
-func (r *ResultReader) Len() int64 { return r.src.rows() }
+func (r *ResultReader) Len() int64 { return r.src.Rows() }
 
 // Columns returns the columns of the file.
 func (r *ResultReader) Columns() batch.Columns { return r.columns }
@@ -84,7 +83,7 @@ func (r *ResultReader) Columns() batch.Columns { return r.columns }
 func (r *ResultReader) Precision() batch.Precision { return r.precision }
 
 // Metadata returns the metadata of the file, such as "query".
-func (r *ResultReader) Metadata() map[string]string { return r.src.metadata() }
+func (r *ResultReader) Metadata() map[string]string { return r.src.Metadata() }
 
 // Next fills the first rows of dst, whose columns and precision must be those of
 // the file, and returns their number, at most dst.N. At the end of the file it
@@ -98,7 +97,7 @@ func (r *ResultReader) Next(dst *batch.Results) (int, error) {
 		return 0, err
 	}
 	first := r.next
-	n, err := r.advance(dst.N, len(columnBits), func(i, n int) any {
+	n, err := r.advance(dst.N, len(table.ResultBits), func(i, n int) any {
 		return resultValues(dst, i, n)
 	})
 	if err == nil && dst.Method() != nil {
@@ -127,7 +126,7 @@ func (r *ResultReader) Close() error { return r.src.Close() }
 
 // resultValues is the first n rows of column i, nil if not in use.
 func resultValues(r *batch.Results, i, n int) any {
-	bit := columnBits[i]
+	bit := table.ResultBits[i]
 	if r.Columns&bit == 0 {
 		return nil
 	}
@@ -145,6 +144,19 @@ func resultValues(r *batch.Results, i, n int) any {
 	return emptyOf(bit.Info().Type.In(r.Precision))
 }
 
+// emptyOf returns a slice without values of an element type.
+func emptyOf(t batch.ElementType) any {
+	switch t {
+	case batch.Float32:
+		return []float32{}
+	case batch.Float64:
+		return []float64{}
+	case batch.Uint8:
+		return []uint8{}
+	}
+	return []uint16{}
+}
+
 // A ResultWriter writes a file of results. Close completes the file; Abort discards it.
 type ResultWriter struct {
 	tableWriter
@@ -155,29 +167,29 @@ type ResultWriter struct {
 // CreateResults creates a Parquet or NPZ file of exactly n rows of the given columns, where 0
 // stands for [batch.AllColumns].
 func CreateResults(path string, columns batch.Columns, precision batch.Precision, n int64) (*ResultWriter, error) {
-	return createResults(osFS{}, path, columns, precision, n, nil)
+	return createResults(output.Disk{}, path, columns, precision, n, nil)
 }
 
 // CreateResultsWith is [CreateResults] of a file that carries the columns of extra, if that is not nil, too.
 func CreateResultsWith(path string, columns batch.Columns, precision batch.Precision, n int64,
 	extra *Extra) (*ResultWriter, error) {
-	return createResults(osFS{}, path, columns, precision, n, extra)
+	return createResults(output.Disk{}, path, columns, precision, n, extra)
 }
 
-func createResults(fs fileSystem, path string, columns batch.Columns, precision batch.Precision,
+func createResults(fs output.FS, path string, columns batch.Columns, precision batch.Precision,
 	n int64, extra *Extra) (*ResultWriter, error) {
 	if columns == 0 {
 		columns = batch.AllColumns
 	}
-	if bad := columns &^ fileColumns; bad != 0 {
+	if bad := columns &^ table.ResultColumns; bad != 0 {
 		return nil, fmt.Errorf("dataset: %s: files have no column %v; the status column says what bits do", path, bad)
 	}
 	if precision >= batch.PrecisionCount {
 		return nil, fmt.Errorf("dataset: %s: unknown %s", path, precision)
 	}
-	var cols []column
-	for i, c := range resultColumns(precisionType(precision)) {
-		if columns&columnBits[i] != 0 {
+	var cols []table.Column
+	for i, c := range table.Results(table.RealOf(precision)) {
+		if columns&table.ResultBits[i] != 0 {
 			cols = append(cols, c)
 		}
 	}
@@ -236,7 +248,7 @@ func (w *ResultWriter) DescribeQuery(q batch.Query, l *batch.Library) error {
 
 // Describe sets an entry of the metadata, such as the tolerance. In NPZ files it is an array of no
 // dimension that holds the text. It must be called before Close.
-func (w *ResultWriter) Describe(key, value string) { w.out.describe(key, value) }
+func (w *ResultWriter) Describe(key, value string) { w.out.Describe(key, value) }
 
 // Write appends all rows of r, whose columns and precision must be those that
 // the file was created with.
@@ -249,10 +261,96 @@ func (w *ResultWriter) Write(r *batch.Results) error {
 		return err
 	}
 	var vals []any
-	for i := range columnBits {
+	for i := range table.ResultBits {
 		if v := resultValues(r, i, r.N); v != nil {
 			vals = append(vals, v)
 		}
 	}
 	return w.append(vals, r.N)
+}
+
+// Keys of the metadata that this package reads.
+const (
+	metaQuery     = "query"
+	metaValue     = "value" // what the distance column holds
+	metaPrecision = "precision"
+	metaSolvers   = "solvers"      // names of the codes of the method column
+	oldSolvers    = "method_codes" // the same in files of earlier versions
+)
+
+// readMetadata checks the query that the file answers, and reads the names of its solvers.
+func (r *ResultReader) readMetadata() error {
+	meta := r.src.Metadata()
+	if s, ok := meta[metaQuery]; ok {
+		q, err := batch.ParseQuery(s)
+		if err != nil { // whose text may be long
+			return fmt.Errorf("metadata %s: unknown query %.60q, want one of %v", metaQuery, s, batch.AnsweredQueries())
+		}
+		if err := (&batch.Options{Query: q}).Check(); err != nil {
+			return fmt.Errorf("metadata %s: %w", metaQuery, err)
+		}
+	}
+	for _, key := range []string{metaSolvers, oldSolvers} {
+		if s, ok := meta[key]; ok {
+			codes, err := parseSolvers(s)
+			if err != nil {
+				return fmt.Errorf("metadata %s: %w", key, err)
+			}
+			r.solvers = codes
+			return nil
+		}
+	}
+	return nil
+}
+
+// solverCodes translates the codes of a file into those of this version, by name.
+type solverCodes struct {
+	names [256]string
+	codes [256]uint8
+	known [256]bool
+}
+
+// parseSolvers reads the table of codes and names. A code that the table lacks stays as it is.
+func parseSolvers(table string) (*solverCodes, error) {
+	s := &solverCodes{}
+	for code := range s.codes {
+		s.codes[code], s.known[code] = uint8(code), true
+	}
+	for item := range strings.SplitSeq(table, ",") {
+		number, name, ok := strings.Cut(item, "=")
+		code, err := strconv.ParseUint(number, 10, 8)
+		if !ok || err != nil || name == "" {
+			return nil, fmt.Errorf("%.60q is not code=name, with a code of at most 255", item)
+		}
+		if s.names[code] != "" {
+			return nil, fmt.Errorf("code %d occurs twice", code)
+		}
+		solver, err := batch.ParseSolver(name)
+		s.names[code], s.codes[code], s.known[code] = name, uint8(solver), err == nil
+	}
+	return s, nil
+}
+
+// translate replaces the codes of a column. It returns the first index whose solver this version
+// does not know, with its code, or -1.
+func (s *solverCodes) translate(column []uint8) (unknown int, code uint8) {
+	for i, c := range column {
+		if !s.known[c] {
+			return i, c
+		}
+		column[i] = s.codes[c]
+	}
+	return -1, 0
+}
+
+// statedText writes the values of an attribute that are not the default.
+func statedText(l *batch.Library, a geom.Attribute) (string, error) {
+	values := map[int32]any{}
+	for i := range int32(l.Len()) {
+		if v, ok := l.Stated(a, i); ok {
+			values[i] = numberOrList(v)
+		}
+	}
+	text, err := json.Marshal(values)
+	return string(text), err
 }

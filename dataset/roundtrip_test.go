@@ -9,8 +9,11 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+	"time"
 
 	"clearance/batch"
+	"clearance/dataset/parquet"
+	"clearance/internal/testkit"
 )
 
 var formats = []string{".npz", ".parquet"}
@@ -169,7 +172,7 @@ func TestPairsRoundTrip(t *testing.T) {
 }
 
 func TestPairsManyRowGroups(t *testing.T) {
-	n := 2*rowGroup + 5
+	n := 2*parquet.RowGroup + 5
 	if testing.Short() {
 		t.Skip("writes 30 MB")
 	}
@@ -351,6 +354,131 @@ func BenchmarkPairs(b *testing.B) {
 				}
 				r.Close()
 			}
+		})
+	}
+}
+
+// TestGolden reads what numpy and pyarrow wrote (testdata/make.py): both byte
+// orders, int64 and float32, header versions 1 to 3, stored and deflated, plain
+// and fixed-size lists, nullable and required, one and several row groups.
+func TestGolden(t *testing.T) {
+	npz, _ := filepath.Glob("testdata/*.npz")
+	parquet, _ := filepath.Glob("testdata/*.parquet")
+	if len(npz) != 4 || len(parquet) != 3 {
+		t.Fatalf("golden files %v and %v, want 4 and 3", npz, parquet)
+	}
+	for _, path := range append(npz, parquet...) {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			p, err := ReadPairs(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Len() != 11 {
+				t.Fatalf("%d pairs, want 11", p.Len())
+			}
+			for i := range p.Len() {
+				if p.ShapeA[i] != int32(i) || p.ShapeB[i] != int32(100-i) {
+					t.Errorf("row %d: shapes %d and %d", i, p.ShapeA[i], p.ShapeB[i])
+				}
+				for _, c := range []struct {
+					name  string
+					got   []float64
+					width int
+					start float64
+				}{
+					{"position_a", p.PositionA, 3, 0.5}, {"position_b", p.PositionB, 3, -20},
+					{"rotation_a", p.RotationA, 4, 1}, {"rotation_b", p.RotationB, 4, -7.25},
+				} {
+					for j := range c.width {
+						if want := c.start + float64(i) + float64(j)/8; c.got[c.width*i+j] != want {
+							t.Errorf("row %d: %s[%d] = %g, want %g", i, c.name, j, c.got[c.width*i+j], want)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// benchRows is a few row groups, and more than caches hold.
+const benchRows = 1 << 20
+
+// perRow runs f until the time of the benchmark is up, and reports nanoseconds a row of the processors and of the
+// clock.
+func perRow(b *testing.B, f func()) {
+	cpu, start := testkit.CPUTime(b), time.Now()
+	for b.Loop() {
+		f()
+	}
+	rows := float64(b.N) * benchRows
+	b.ReportMetric(float64(testkit.CPUTime(b)-cpu)/rows, "cpu-ns/row")
+	b.ReportMetric(float64(time.Since(start))/rows, "wall-ns/row")
+}
+
+// BenchmarkFiles writes and reads pairs and results in chunks, as a stream does. TMPDIR=/dev/shm leaves the disk out.
+func BenchmarkFiles(b *testing.B) {
+	const chunk = 1 << 17
+	fail := func(err error) {
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	p := testPairs(chunk)
+	for i := range p.ShapeA {
+		p.ShapeA[i] &= 1023
+	}
+	r := testResults(chunk, 0, batch.Single)
+	for i := range r.N { // as a solver leaves them
+		r.Status()[i], r.Iterations()[i] = uint8(i%37/36), uint16(3+i%11)
+	}
+	for _, ext := range formats {
+		pairs, results := filepath.Join(b.TempDir(), "pairs"+ext), filepath.Join(b.TempDir(), "results"+ext)
+		b.Run("pairs/write"+ext, func(b *testing.B) {
+			perRow(b, func() {
+				w, err := CreatePairs(pairs, benchRows)
+				fail(err)
+				for range benchRows / chunk {
+					fail(w.Write(p))
+				}
+				fail(w.Close())
+			})
+		})
+		b.Run("pairs/read"+ext, func(b *testing.B) {
+			into := batch.NewPairs(chunk)
+			perRow(b, func() {
+				f, err := OpenPairs(pairs)
+				fail(err)
+				for err == nil {
+					_, err = f.Next(into)
+				}
+				if !errors.Is(err, io.EOF) {
+					fail(err)
+				}
+				fail(f.Close())
+			})
+		})
+		b.Run("results/write"+ext, func(b *testing.B) {
+			perRow(b, func() {
+				w, err := CreateResults(results, 0, batch.Single, benchRows)
+				fail(err)
+				for range benchRows / chunk {
+					fail(w.Write(r))
+				}
+				fail(w.Close())
+			})
+		})
+		b.Run("results/read"+ext, func(b *testing.B) {
+			perRow(b, func() {
+				f, err := OpenResults(results)
+				fail(err)
+				for err == nil {
+					_, err = f.Next(r)
+				}
+				if !errors.Is(err, io.EOF) {
+					fail(err)
+				}
+				fail(f.Close())
+			})
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"clearance/batch"
 	"clearance/geom"
 	"clearance/geom/mesh"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -134,7 +135,7 @@ func TestCentersRoundTrip(t *testing.T) {
 	if lib, err = lib.WithCenters(map[int32]r3.Vec{2: {}}); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, WriteLibrary(path, lib), path, "shape 2: smooth_hull",
+	testkit.WantError(t, WriteLibrary(path, lib), path, "shape 2: smooth_hull",
 		"the center is not the parameter of that name")
 }
 
@@ -150,9 +151,9 @@ func TestWriteShapesErrors(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "shapes.json")
 	good := geom.Sphere{R: 1}
-	wantError(t, WriteShapes(path, []geom.Shape{good}, []string{"a", "b"}), path, "2 names for 1 shapes")
-	wantError(t, WriteShapes(path, []geom.Shape{good, geom.Sphere{R: -1}}, nil), path, "shape 1", "radius = -1")
-	wantError(t, WriteShapes(path, []geom.Shape{nil}, nil), "shape 0", "nil")
+	testkit.WantError(t, WriteShapes(path, []geom.Shape{good}, []string{"a", "b"}), path, "2 names for 1 shapes")
+	testkit.WantError(t, WriteShapes(path, []geom.Shape{good, geom.Sphere{R: -1}}, nil), path, "shape 1", "radius = -1")
+	testkit.WantError(t, WriteShapes(path, []geom.Shape{nil}, nil), "shape 0", "nil")
 	emptyDir(t, dir)
 }
 
@@ -160,13 +161,13 @@ func TestWriteShapesErrors(t *testing.T) {
 func TestReadShapesOfWindows(t *testing.T) {
 	text := "{\n\"version\": 1,\n\"shapes\": [\n{\"kind\": \"sphere\", \"radius\": 2}\n]\n}\n"
 	for _, c := range []string{"\ufeff" + text, "\ufeff" + strings.ReplaceAll(text, "\n", "\r\n")} {
-		shapes, _, err := ReadShapes(tempFile(t, "shapes.json", []byte(c)))
+		shapes, _, err := ReadShapes(testkit.TempFile(t, "shapes.json", []byte(c)))
 		if err != nil || len(shapes) != 1 || shapes[0] != (geom.Sphere{R: 2}) {
 			t.Errorf("%q: %v, %v", c, shapes, err)
 		}
 	}
-	_, _, err := ReadShapes(tempFile(t, "shapes.json", []byte("\ufeff["+text)))
-	wantError(t, err, "(line 1, column 1)")
+	_, _, err := ReadShapes(testkit.TempFile(t, "shapes.json", []byte("\ufeff["+text)))
+	testkit.WantError(t, err, "(line 1, column 1)")
 }
 
 func library(shape string) string {
@@ -252,15 +253,16 @@ func TestReadShapesErrors(t *testing.T) {
 		{library(`{"kind": "convex", "mesh": "none.obj"}`), "convex: mesh: open "},
 		{library(`{"kind": "halfspace", "radius": 3}`), `halfspace: unknown parameter "radius"`},
 	} {
-		path := tempFile(t, "shapes.json", []byte(c.text))
+		path := testkit.TempFile(t, "shapes.json", []byte(c.text))
 		_, _, err := ReadShapes(path)
-		wantError(t, err, path, c.want)
+		testkit.WantError(t, err, path, c.want)
 		if t.Failed() {
 			t.Fatalf("from %s", c.text)
 		}
 	}
 	if _, _,
-		err := ReadShapes(tempFile(t, "shapes.json", []byte(library(`{"kind": "sphere", "radius"; 1}`)))); err == nil ||
+		err := ReadShapes(testkit.TempFile(t, "shapes.json",
+		[]byte(library(`{"kind": "sphere", "radius"; 1}`)))); err == nil ||
 		strings.Contains(err.Error(), "NaN") {
 		t.Errorf("%v: there is no NaN", err)
 	}
@@ -362,7 +364,7 @@ func TestMeshShapes(t *testing.T) {
 		{`{"kind": "sphere", "radius": 1, "tolerance": 0.5}`, `unknown parameter "tolerance"`},
 	} {
 		_, err := read(c.text)
-		wantError(t, err, path, c.want)
+		testkit.WantError(t, err, path, c.want)
 	}
 }
 
@@ -411,7 +413,7 @@ func TestMeshReadOnce(t *testing.T) {
 	}
 	_, err := parseShapes(strings.NewReader(library(`{"kind": "convex", "mesh": "p.obj", "part": "a"}`)), "dir",
 		read)
-	wantError(t, err, `several groups "a"`)
+	testkit.WantError(t, err, `several groups "a"`)
 	_, err = parseShapes(strings.NewReader(library(`{"kind": "convex", "mesh": "p.obj", "part": "b"}`)), "dir", read)
 	if err == nil {
 		t.Error("a part without vertices is no error")

@@ -1,10 +1,13 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
 	"clearance/batch"
+	"clearance/dataset/output"
+	"clearance/dataset/table"
 )
 
 // Keys of the metadata of results of sweeps.
@@ -13,50 +16,9 @@ const (
 	metaWayPoints = "way_points"
 )
 
-// ReadMotions reads worlds of moving bodies from an NPZ file: bodies int32 [M], or [W,M] with -1 for none; poses
-// float64 [W,T,M,7] (position, then quaternion w, x, y, z) at T way points; template_a and template_b int32 [P]. Or
-// from a Parquet file of W·T·M rows: world, way_point and body int32, position float64 [3], rotation float64 [4], and
-// the metadata template, a JSON array of pairs. int64 indices and float32 poses are read too.
-func ReadMotions(path string, bodies *batch.Bodies, opts ...Option) (*batch.Motions, error) {
-	return whole(OpenMotions(path, bodies, opts...))
-}
-
-// OpenMotions opens a file of [ReadMotions], whose worlds are read by ranges.
-func OpenMotions(path string, bodies *batch.Bodies, opts ...Option) (*WorldReader[*batch.Motions], error) {
-	return openWorldFile(path, &formMotions, opts, func(f *worldFile, first int) (*batch.Motions, error) {
-		m := &batch.Motions{M: f.m, T: f.t, Bodies: f.list, Poses: f.poses, TemplateA: f.templateA,
-			TemplateB: f.templateB}
-		if err := f.checkIndices(bodies, first); err != nil {
-			return nil, err
-		}
-		return m, m.CheckBodies(bodies)
-	})
-}
-
-// WriteMotions writes worlds of moving bodies as an NPZ or a Parquet file.
-func WriteMotions(path string, m *batch.Motions, bodies *batch.Bodies) error {
-	if err := m.CheckBodies(bodies); err != nil {
-		return wrong(path, err)
-	}
-	f := &worldFile{worldForm: &formMotions, m: m.BodiesPerWorld(), t: m.WayPoints(), list: m.Bodies, poses: m.Poses,
-		templateA: m.TemplateA, templateB: m.TemplateB}
-	return f.write(path)
-}
-
-// sweepColumns are the columns of results of sweeps, and where their values are: pointers to slices.
-func sweepColumns(r *batch.SweepResults) (cols []column, at []any) {
-	for _, c := range []struct {
-		name string
-		typ  dtype
-		at   any
-	}{
-		{"state", typeUint8, &r.State}, {"lower", typeFloat64, &r.Lower}, {"upper", typeFloat64, &r.Upper},
-		{"closest", typeFloat64, &r.Closest}, {"t0", typeFloat64, &r.T0}, {"t1", typeFloat64, &r.T1},
-		{"part_a", typeInt32, &r.PartA}, {"part_b", typeInt32, &r.PartB}, {"evaluations", typeInt32, &r.Evaluations},
-	} {
-		cols, at = append(cols, column{c.name, 1, []dtype{c.typ}}), append(at, c.at)
-	}
-	return cols, at
+// sweepValues points to the slices of the values of table.Sweeps.
+func sweepValues(r *batch.SweepResults) []any {
+	return []any{&r.State, &r.Lower, &r.Upper, &r.Closest, &r.T0, &r.T1, &r.PartA, &r.PartB, &r.Evaluations}
 }
 
 // SweepWriter writes results of a sweep by ranges of worlds. Close completes the file; Abort drops it.
@@ -67,22 +29,21 @@ type SweepWriter struct{ tableWriter }
 // rows of all worlds. The metadata states the codes of the states, W and T, and has the given entries, [MetaWorlds] in
 // place of W.
 func CreateSweepResults(path string, worlds, wayPoints int, rows int64, meta map[string]string) (*SweepWriter, error) {
-	cols, _ := sweepColumns(&batch.SweepResults{})
-	out, err := createOutput(osFS{}, path, cols, rows, nil)
+	out, err := createOutput(output.Disk{}, path, table.Sweeps, rows, nil)
 	if err != nil {
 		return nil, err
 	}
-	out.describe(metaQuery, "sweep")
-	out.describe(metaStates, codesText(batch.SweepStateCount))
-	out.describe(MetaWorlds, worldsText(worlds, meta))
-	out.describe(metaWayPoints, fmt.Sprint(wayPoints))
+	out.Describe(metaQuery, "sweep")
+	out.Describe(metaStates, codesText(batch.SweepStateCount))
+	out.Describe(MetaWorlds, worldsText(worlds, meta))
+	out.Describe(metaWayPoints, fmt.Sprint(wayPoints))
 	describeOthers(out, meta)
 	return &SweepWriter{tableWriter{path: path, out: out, n: rows}}, nil
 }
 
 // Write appends the results of the next worlds.
 func (w *SweepWriter) Write(r *batch.SweepResults) error {
-	_, at := sweepColumns(r)
+	at := sweepValues(r)
 	values := make([]any, len(at))
 	for i, p := range at {
 		values[i] = reflect.ValueOf(p).Elem().Interface()
@@ -105,22 +66,79 @@ func WriteSweepResults(path string, r *batch.SweepResults, worlds, wayPoints int
 
 // ReadSweepResults reads a file of [WriteSweepResults], and its metadata.
 func ReadSweepResults(path string, opts ...Option) (*batch.SweepResults, map[string]string, error) {
-	cols, _ := sweepColumns(&batch.SweepResults{})
-	src, err := openTable(path, cols, true, opts)
+	src, err := openTable(path, table.Sweeps, opts)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer src.Close()
-	if err := checkTable(path, src, cols); err != nil {
+	if err := checkTable(path, src, table.Sweeps); err != nil {
 		return nil, nil, err
 	}
-	n := src.rows()
+	n := src.Rows()
 	r := &batch.SweepResults{N: int(n)}
-	_, columns := sweepColumns(r)
-	for i, to := range columns {
+	for i, to := range sweepValues(r) {
 		if err := readColumn(path, src, i, n, to); err != nil {
 			return nil, nil, err
 		}
 	}
-	return r, src.metadata(), nil
+	return r, src.Metadata(), nil
+}
+
+// A SweepReader reads results of a sweep by ranges of worlds, see [ReadSweepResults].
+type SweepReader struct {
+	path   string
+	src    table.Source
+	lo, hi int
+	next   int64
+}
+
+// OpenSweepResults opens a file of [WriteSweepResults], or a folder of parts.
+func OpenSweepResults(path string, opts ...Option) (*SweepReader, error) {
+	src, err := openTable(path, table.Sweeps, opts)
+	if err != nil {
+		return nil, err
+	}
+	r := &SweepReader{path: path, src: src}
+	if _, stated := src.Metadata()[MetaWorlds]; stated {
+		if r.lo, r.hi, err = worldsOfMeta(src.Metadata()); err != nil {
+			return nil, errors.Join(fmt.Errorf("dataset: %s: %w", path, err), src.Close())
+		}
+	}
+	return r, nil
+}
+
+// Len returns the number of rows.
+func (r *SweepReader) Len() int64 { return r.src.Rows() }
+
+// Metadata returns the metadata of the file.
+func (r *SweepReader) Metadata() map[string]string { return r.src.Metadata() }
+
+// Range is that of [RolloutReader.Range].
+func (r *SweepReader) Range() (lo, hi int) { return r.lo, r.hi }
+
+// Close closes the file.
+func (r *SweepReader) Close() error { return r.src.Close() }
+
+// Worlds returns the results of worlds [lo, hi), by their numbers in the file of motions, which have so many rows each.
+// Ranges ascend and do not overlap.
+func (r *SweepReader) Worlds(lo, hi, rows int) (*batch.SweepResults, error) {
+	at, n := int64(lo-r.lo)*int64(rows), (hi-lo)*rows
+	if at < r.next || n < 0 || at+int64(n) > r.Len() {
+		return nil, beyond(r.path, lo, hi, rows, r.Len())
+	}
+	out := batch.NewSweepResults(n)
+	columns := sweepValues(out)
+	dst := make([]any, len(columns))
+	for i, to := range columns {
+		dst[i] = reflect.ValueOf(to).Elem().Interface()
+	}
+	err := r.src.Skip(at - r.next)
+	if err == nil {
+		err = r.src.Read(dst)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %s: %w", r.path, notEnd(err))
+	}
+	r.next = at + int64(n)
+	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"clearance/batch"
+	"clearance/internal/testkit"
 )
 
 // TestMotionFiles writes motions and reads them back, and gives files of another form.
@@ -34,7 +35,7 @@ func TestMotionFiles(t *testing.T) {
 				t.Errorf("%s: %+v, want %+v", ext, got, m)
 			}
 			_, err = ReadRollout(path, bodies)
-			wantError(t, err, path, map[string]string{".npz": "array poses has shape [2,3,2,7], want [W,M,7]",
+			testkit.WantError(t, err, path, map[string]string{".npz": "array poses has shape [2,3,2,7], want [W,M,7]",
 				".parquet": `unknown column "way_point"`}[ext])
 		}
 		worlds := filepath.Join(dir, "worlds"+ext)
@@ -43,9 +44,10 @@ func TestMotionFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := ReadMotions(worlds, bodies)
-		wantError(t, err, worlds, map[string]string{".npz": "[W,T,M,7]", ".parquet": "way_point is missing"}[ext])
+		testkit.WantError(t, err, worlds, map[string]string{".npz": "[W,T,M,7]",
+			".parquet": "way_point is missing"}[ext])
 		m := &batch.Motions{M: 2, T: 1, Bodies: []int32{0, 1}, Poses: poses}
-		wantError(t, WriteMotions(path, m, bodies), path, "way points")
+		testkit.WantError(t, WriteMotions(path, m, bodies), path, "way points")
 		m = &batch.Motions{}
 		if err := WriteMotions(path, m, bodies); err != nil {
 			t.Fatal(err)
@@ -55,7 +57,7 @@ func TestMotionFiles(t *testing.T) {
 		}
 	}
 	_, err := ReadMotions("m.csv", bodies)
-	wantError(t, err, ".csv", "want .parquet or .npz")
+	testkit.WantError(t, err, ".csv", "want .parquet or .npz")
 }
 
 func TestSweepResults(t *testing.T) {

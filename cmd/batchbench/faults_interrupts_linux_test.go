@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"clearance/dataset"
+	"clearance/dataset/output"
 )
 
 // Interrupts and kills at any place of the work, by the commands that write results.
@@ -167,7 +167,7 @@ func TestKilled(t *testing.T) {
 		for _, name := range left {
 			if c.name == "step" {
 				more = []string{"--resume"}
-			} else if name == base || dataset.FinalName(name) != base {
+			} else if name == base || output.FinalName(name) != base {
 				t.Errorf("left %v", left)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"syscall"
 
-	"clearance/dataset"
+	"clearance/dataset/output"
 )
 
 // The folder OUT.parts of an interrupted run of `step`: parts of the files of results, and the state behind them. One
@@ -28,7 +28,7 @@ func (r *stepRun) part(kind string, k int) string {
 
 // isOurs reports whether a run writes files of that name, or had begun to when it was killed.
 func isOurs(name string) bool {
-	if name = dataset.FinalName(name); name == runFile {
+	if name = output.FinalName(name); name == runFile {
 		return true
 	}
 	return slices.ContainsFunc(partKinds, func(kind string) bool {

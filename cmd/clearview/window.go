@@ -17,7 +17,7 @@ import (
 
 	"github.com/go-gl/glfw/v3.3/glfw"
 
-	"clearance/dataset"
+	"clearance/dataset/output"
 	"clearance/internal/view"
 )
 
@@ -27,7 +27,7 @@ func init() { runtime.LockOSThread() }
 // run shows the window until it is closed, or draws the frames of a screenshot.
 func run(o *options) (err error) {
 	if o.screenshot != "" {
-		if err := dataset.CheckOutput(o.screenshot); err != nil {
+		if err := output.Check(o.screenshot); err != nil {
 			return err
 		}
 	}

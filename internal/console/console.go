@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"clearance/dataset"
+	"clearance/dataset/output"
 	"clearance/dispatch"
 	"clearance/internal/memory"
 
@@ -99,7 +99,7 @@ const Grace = 800 * time.Millisecond
 // abandon ends the process without waiting for the run, and says what it leaves.
 func (e *Env) abandon(exit func(code int)) {
 	text := "no output file was written"
-	if complete := dataset.AbandonOutputs(); len(complete) > 0 {
+	if complete := output.Abandon(); len(complete) > 0 {
 		text = "complete: " + strings.Join(complete, ", ")
 	}
 	e.Warn("interrupted; %s", text)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"clearance/dataset"
+	"clearance/dataset/output"
 )
 
 // TestProgress: the bar is drawn on a terminal only.
@@ -50,7 +51,7 @@ func TestProgress(t *testing.T) {
 func TestAbandon(t *testing.T) {
 	const folder = "CLEARANCE_TEST_ABANDON"
 	if dir := os.Getenv(folder); dir != "" {
-		if err := dataset.WriteFile(filepath.Join(dir, "done.json"), nil); err != nil {
+		if err := output.WriteFile(filepath.Join(dir, "done.json"), nil); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := dataset.CreatePairs(filepath.Join(dir, "half.npz"), 10); err != nil {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"clearance/dataset"
+	"clearance/dataset/output"
 )
 
 // WriteJSON writes v as JSON, a record a line, to path, or to stdout where path is "-".
@@ -27,7 +27,7 @@ func WriteJSON(stdout io.Writer, path string, v any) error {
 
 // WriteFile writes data beside path and renames it into place.
 func WriteFile(path string, data []byte) error {
-	if err := dataset.WriteFile(path, data); err != nil {
+	if err := output.WriteFile(path, data); err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "dataset: "))
 	}
 	return nil
@@ -39,7 +39,7 @@ func CheckWritable(path string) error {
 	if path == "" || path == "-" {
 		return nil
 	}
-	if err := dataset.CheckOutput(path); err != nil {
+	if err := output.Check(path); err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "dataset: "))
 	}
 	return nil

@@ -7,7 +7,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
+	"testing"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r2"
@@ -238,4 +243,50 @@ func (s *Structured) In(frame geom.Pose) (poseA, poseB geom.Pose) {
 		panic(err)
 	}
 	return poseA, poseB
+}
+
+// TempFile writes a file of a test.
+func TempFile(t testing.TB, name string, data []byte) string {
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// WantError fails unless err holds all of the words.
+func WantError(t testing.TB, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error, want one with %q", words)
+		return
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("error %q, want one with %q", err, w)
+		}
+	}
+}
+
+// Allocated returns the bytes that f allocates.
+func Allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// ZstdBomb is a frame of zstd that unpacks to n blocks of 128 KiB, four bytes each.
+func ZstdBomb(n int) []byte {
+	const block = 128 << 10
+	b := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x88} // no sizes, a window of 128 MiB
+	for i := range n {
+		head := uint32(block<<3 | 1<<1)
+		if i == n-1 {
+			head |= 1
+		}
+		b = append(b, byte(head), byte(head>>8), byte(head>>16), 'x')
+	}
+	return b
 }

@@ -1,0 +1,157 @@
+package table
+
+import (
+	"slices"
+
+	"clearance/batch"
+)
+
+// This file is the table of the columns of all files, which readers and writers of both formats read. Columns of
+// results are those of [batch.ColumnInfo]; columns of files of numbers of any meaning are the caller's.
+
+// Types of columns: the first is the one that is written.
+var (
+	Codes    = []Type{Uint8}
+	int32s   = []Type{Int32}
+	float64s = []Type{Float64}
+	Indices  = []Type{Int32, Int64}
+	Reals    = []Type{Float64, Float32}
+)
+
+// Pairs are the columns of pairs, in the order of the fields of [batch.Pairs].
+var Pairs = []Column{
+	{"shape_a", 1, Indices, true, "index of the shape of A in the library"},
+	{"shape_b", 1, Indices, true, "index of the shape of B in the library"},
+	{"position_a", 3, Reals, true, "position of A in metres, world frame"},
+	{"position_b", 3, Reals, true, "position of B in metres, world frame"},
+	{"rotation_a", 4, Reals, true, "rotation of A, a quaternion w, x, y, z"},
+	{"rotation_b", 4, Reals, true, "rotation of B, a quaternion w, x, y, z"},
+}
+
+// Names of columns that code asks for.
+const (
+	PartA    = "part_a"
+	PartB    = "part_b"
+	Pair     = "pair"
+	Contacts = "contacts"
+	Failed   = "failed"
+	Any      = "any"
+	BodyA    = "body_a"
+	BodyB    = "body_b"
+	World    = "world"
+	Shape    = "shape"
+	Body     = "body"
+	WayPoint = "way_point"
+	Position = "position"
+	Rotation = "rotation"
+
+	Shapes    = "shapes"
+	Bodies    = "bodies"
+	Poses     = "poses"
+	TemplateA = "template_a"
+	TemplateB = "template_b"
+	SkipA     = "skip_a"
+	SkipB     = "skip_b"
+)
+
+// Rollouts are the columns that results of rollouts have besides those of pairs. Which of them a file has depends
+// on the reduction.
+var Rollouts = []Column{
+	{PartA, 1, int32s, true, "part of body A that attains the value, -1 for none"},
+	{PartB, 1, int32s, true, "part of body B that attains the value, -1 for none"},
+	{Pair, 1, int32s, false, "pair of the world that attains the least value, -1 for none"},
+	{Contacts, 1, int32s, false, "number of rows of the world that are proved to be in contact"},
+	{Failed, 1, int32s, false, "number of rows of the world without an answer"},
+	{Any, 1, Codes, false, "code of whether the world has a contact"},
+	{BodyA, 1, int32s, false, "place of body A in its world, -1 for none"},
+	{BodyB, 1, int32s, false, "place of body B in its world, -1 for none"},
+	{World, 1, int32s, false, "world of the row, of all pairs"},
+}
+
+// Sweeps are the columns of results of sweeps, in the order of the fields of [batch.SweepResults].
+var Sweeps = []Column{
+	{"state", 1, Codes, true, "code of the state"},
+	{"lower", 1, float64s, true, "proved lower bound of the least distance, in metres"},
+	{"upper", 1, float64s, true, "upper bound of it, attained at the time closest"},
+	{"closest", 1, float64s, true, "time at which upper is attained"},
+	{"t0", 1, float64s, true, "time before which no contact is"},
+	{"t1", 1, float64s, true, "end of the interval that has the first contact, or the earliest known contact"},
+	{PartA, 1, int32s, true, "part of body A of that contact, or of upper"},
+	{PartB, 1, int32s, true, "part of body B of that contact, or of upper"},
+	{"evaluations", 1, int32s, true, "number of poses of pairs of parts that solvers answered"},
+}
+
+// Worlds are the columns of worlds in Parquet, a row per body, of which a form has some.
+var Worlds = []Column{
+	{World, 1, Indices, true, "number of the world, from 0"},
+	{Shape, 1, Indices, true, "index of the shape in the library"},
+	{Body, 1, Indices, true, "index of the body, -1 for none"},
+	{Position, 3, Reals, true, "position in metres, world frame"},
+	{Rotation, 4, Reals, true, "rotation, a quaternion w, x, y, z"},
+	{WayPoint, 1, Indices, true, "number of the way point, from 0"},
+}
+
+// WorldArrays are the arrays of worlds in NPZ, of which a form has some.
+var WorldArrays = []Column{
+	{Shapes, 1, Indices, true, "indices of the shapes of every world"},
+	{Bodies, 1, Indices, true, "indices of the bodies of worlds, -1 for none"},
+	{Poses, 1, Reals, true, "positions, then rotations"},
+	{TemplateA, 1, Indices, true, "place of A in its world, of each pair"},
+	{TemplateB, 1, Indices, true, "place of B in its world, of each pair"},
+	{SkipA, 1, Indices, false, "place of A, of each pair that is left out of all pairs"},
+	{SkipB, 1, Indices, false, "place of B, of each pair that is left out of all pairs"},
+}
+
+// Named returns the columns of a table with some names, in their order.
+func Named(table []Column, names ...string) []Column {
+	cols := make([]Column, len(names))
+	for i, name := range names {
+		cols[i] = table[slices.IndexFunc(table, func(c Column) bool { return c.Name == name })]
+	}
+	return cols
+}
+
+// Optional returns columns of which a file may lack any.
+func Optional(cols []Column) []Column {
+	cols = slices.Clone(cols)
+	for i := range cols {
+		cols[i].Required = false
+	}
+	return cols
+}
+
+// ResultBits are the columns of results that files can have, in their order.
+var ResultBits = ResultColumns.Each()
+
+// ResultColumns is every column of results that files can have.
+var ResultColumns = batch.FileColumns | batch.ExtraColumns | batch.DerivedColumns
+
+// elementTypes are the types in files of the elements of result columns, but for those of real numbers.
+var elementTypes = map[batch.ElementType][]Type{batch.Float32: {Float32}, batch.Float64: float64s,
+	batch.Uint8: Codes, batch.Uint16: {Uint16}}
+
+// Results returns the columns of results, in the order of ResultBits; columns of real numbers take the given
+// types.
+func Results(real ...Type) []Column {
+	var cols []Column
+	for _, bit := range ResultBits {
+		info := bit.Info()
+		types := real
+		if info.Type != batch.Real {
+			types = elementTypes[info.Type]
+		}
+		cols = append(cols, Column{info.Name, info.Width, types, false, info.Text})
+	}
+	return cols
+}
+
+// RealOf is the type of the real columns of a precision.
+func RealOf(p batch.Precision) Type {
+	if p == batch.Double {
+		return Float64
+	}
+	return Float32
+}
+
+// IsPair reports whether a column of pairs has the name.
+func IsPair(name string) bool { return CheckName(name, Pairs) == nil }
