@@ -9,7 +9,7 @@ import numpy as np
 
 import clearance as cl
 from clearance._kinematics import product, rotated
-from clearance._trace import traces
+from clearance._show import traces
 
 
 def bounds(library: cl.Library, pair: tuple[int, int], poses: tuple[np.ndarray, np.ndarray]) -> tuple[float, float]:

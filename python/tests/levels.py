@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from clearance._arrays import Array
-from clearance._forward import Moved
+from clearance._kinematics import Moved
 
 # Configurations at a time: the arrays of a level stay in the cache of a core.
 _BLOCK: Final = 4096

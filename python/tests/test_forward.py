@@ -9,8 +9,8 @@ import pytest
 from levels import Levels
 
 import clearance as cl
-from clearance import _forward, _named
-from clearance._forward import Moved, Plan
+from clearance import _kinematics, _native
+from clearance._kinematics import Moved, Plan
 
 WIDTH = {"fixed": 0, "revolute": 1, "prismatic": 1, "ball": 4, "free": 7}
 
@@ -105,14 +105,14 @@ def test_interrupt_by_a_count_of_frames(monkeypatch: pytest.MonkeyPatch) -> None
     whole, parts = np.empty((2, 1000, 1, 7))
     Plan(moved).write(whole, q, None, [9], REST)
     calls: list[int] = []
-    own = _named.named
+    own = _native.named
 
     def counted(arrays: Any) -> Any:
         calls.append(int(arrays["worlds"][0]))
         return own(arrays)
 
-    monkeypatch.setattr(_forward, "named", counted)
-    monkeypatch.setattr(_forward, "_CALL", 330)
+    monkeypatch.setattr(_kinematics, "named", counted)
+    monkeypatch.setattr(_kinematics, "_CALL", 330)
     Plan(moved).write(parts, q, None, [9], REST)
     assert sum(calls) == 1000 and max(calls) * 11 <= 330 and (whole == parts).all()
 

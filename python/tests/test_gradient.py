@@ -9,7 +9,7 @@ import pytest
 from conftest import Pairs, every_kind
 
 import clearance as cl
-from clearance._gradient import quaternion_gradient
+from clearance._derivatives import quaternion_gradient
 
 
 def smooth() -> cl.Library:

@@ -236,7 +236,7 @@ for module, name, call in (
 def test_an_interrupted_page(monkeypatch: pytest.MonkeyPatch, pairs: Pairs, engine: cl.Engine) -> None:
     """Steps of a row are solved aside of the caller, and support points in blocks, with the same bits."""
     threads: list[threading.Thread] = []
-    solved = cl._trace._solved
+    solved = cl._show._solved
 
     def watched(*given: Any) -> Any:
         threads.append(threading.current_thread())
@@ -244,7 +244,7 @@ def test_an_interrupted_page(monkeypatch: pytest.MonkeyPatch, pairs: Pairs, engi
 
     r = engine.distance(*pairs.arrays(), quat="wxyz")
     want = cl.show(r, *pairs.arrays(), quat="wxyz", rows=[1, 2, 3], trace=[1, 2]).scene
-    monkeypatch.setattr("clearance._trace._solved", watched)
+    monkeypatch.setattr("clearance._show._solved", watched)
     monkeypatch.setattr(_library, "_PRODUCTS", 3)
     assert cl.show(r, *pairs.arrays(), quat="wxyz", rows=[1, 2, 3], trace=[1, 2]).scene == want
     assert len(threads) == 2 and threading.current_thread() not in threads

@@ -202,7 +202,7 @@ def test_options_of_convert(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         asked.append(options)
         return cl.load(path)
 
-    monkeypatch.setattr("clearance._convert.load", load)
+    monkeypatch.setattr("clearance._view.load", load)
     (tmp_path / "wedge.obj").write_text(WEDGE)
     words = ["convert", str(tmp_path / "wedge.obj"), str(tmp_path / "shapes.json")]
     flags = [*("--tolerance", "0", "--concave", "raise", "--omit", "a", "--omit", "b"), "--strict"]

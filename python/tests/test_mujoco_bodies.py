@@ -12,9 +12,9 @@ import pytest
 from conftest import ROOT
 
 import clearance as cl
-from clearance import _mujoco_fields as table
+from clearance import _mujoco_model as table
 from clearance import contact
-from clearance._fields import INERT
+from clearance._xml import INERT
 
 mujoco: Any = pytest.importorskip("mujoco", reason="mujoco is not installed: pip install mujoco to run these tests")
 

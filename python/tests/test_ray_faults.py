@@ -27,13 +27,12 @@ import clearance as cl
 
 ray = pytest.importorskip("ray")
 pq = pytest.importorskip("pyarrow.parquet")
-from clearance import _ray_actors, _ray_tasks  # noqa: E402
+from clearance import _ray_run  # noqa: E402
 from clearance import ray as cr  # noqa: E402
 from clearance.__main__ import main  # noqa: E402
-from clearance._ray_kinds import Kind, answer_file, shapes_of  # noqa: E402
-from clearance._ray_shards import manifest_of, plan  # noqa: E402
+from clearance._ray_run import Asked, _libraries, answer  # noqa: E402
+from clearance._ray_shards import Kind, answer_file, manifest_of, plan, shapes_of  # noqa: E402  # noqa: E402
 from clearance._ray_store import Local, place  # noqa: E402
-from clearance._ray_tasks import Asked, _libraries, answer  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,7 @@ def test_an_input_changes_in_a_run(files: Files, tmp_path: Path) -> None:
 
     shard = planned()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_ray_tasks, "place", lambda name, _: Changing(name))
+        patch.setattr(_ray_run, "place", lambda name, _: Changing(name))
         row = answer(asked, shard)
     assert f"x.parquet has changed while its {files.range(0, 1)} were answered" in row["error"]
     assert row["separated"] == 0 and not list((tmp_path / "out").iterdir())
@@ -326,7 +325,7 @@ def test_kernels_of_a_task(files: Files, tmp_path: Path, monkeypatch: pytest.Mon
     named: dict[str | None, str] = {}
     for simd in (None, "portable", "off"):
         engines = {(b, "single", 1): cl.Engine(cast(Any, b), workers=1, simd=simd) for b in ("cpu", "auto")}
-        monkeypatch.setattr(_ray_actors, "_engines", engines)
+        monkeypatch.setattr(_ray_run, "_engines", engines)
         asked = Asked("digest of the test", [], {}, "cpu", 1, None)
         row = answer(asked, shard)
         assert not row["error"], row

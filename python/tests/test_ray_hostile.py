@@ -21,9 +21,9 @@ from stores import Tagged, Untagged  # noqa: E402
 
 from clearance import ray as cr  # noqa: E402
 from clearance.__main__ import main  # noqa: E402
+from clearance._ray_run import _changed  # noqa: E402
 from clearance._ray_shards import manifest_of, plan  # noqa: E402
 from clearance._ray_store import LOCK, place  # noqa: E402
-from clearance._ray_tasks import _changed  # noqa: E402
 
 
 def one(inputs: Any, out: Path | str, files: Path, **options: Any) -> cr.ScoreReport:

@@ -20,8 +20,7 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 from clearance import ray as cr  # noqa: E402
 from clearance.__main__ import main  # noqa: E402
-from clearance._ray_kinds import Size, size_of  # noqa: E402
-from clearance._ray_shards import Shard, manifest_of  # noqa: E402
+from clearance._ray_shards import Shard, Size, manifest_of, size_of  # noqa: E402  # noqa: E402
 from clearance._ray_store import place, sha256  # noqa: E402
 
 

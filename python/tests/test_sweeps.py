@@ -10,7 +10,7 @@ import pytest
 from test_scene import make_scene
 
 import clearance as cl
-from clearance import _sweepfold
+from clearance import _sweep
 
 W, T = 20, 3
 ROWS = ("state", "lower", "upper", "closest", "t0", "t1", "part_a", "part_b", "evaluations")
@@ -19,7 +19,7 @@ ROWS = ("state", "lower", "upper", "closest", "t0", "t1", "part_a", "part_b", "e
 @pytest.fixture(params=[1 << 18, 7, 3], ids=["one block", "pairs of a world", "some pairs"])
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers do not depend on the rows that are in memory at a time."""
-    monkeypatch.setattr(_sweepfold, "BLOCK_ROWS", request.param)
+    monkeypatch.setattr(_sweep, "BLOCK_ROWS", request.param)
 
 
 def motions(seed: int = 3) -> tuple[cl.Scene, Any, Any]:

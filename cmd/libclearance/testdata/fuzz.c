@@ -532,8 +532,7 @@ static void call_sweep(void) {
     ended(clearance_sweep(handle(ENGINE), bad() ? NULL : m, bad() ? NULL : c, wait_ms(), j, report_place(), e), e, j);
 }
 
-#include "fuzz_files.h"
-#include "fuzz_contacts.h"
+#include "fuzz_calls.h"
 
 static void call_job_wait(void) {
     clearance_error *e = error_place();

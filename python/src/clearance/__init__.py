@@ -12,8 +12,9 @@ an interval: the true value lies in ``r.distance`` ± ``r.gap``. A row that fail
 as free.
 """
 
+from ._asked import transforms
 from ._bodies import Body, Part
-from ._decompose import decompose
+from ._derivatives import distance_gradient
 from ._engine import Engine
 from ._errors import (
     ArrayError,
@@ -33,11 +34,10 @@ from ._errors import (
     ShapeError,
     StillError,
 )
-from ._gradient import distance_gradient
 from ._library import Library
 from ._load import load
+from ._meshes import decompose
 from ._page import View
-from ._pairs import transforms
 from ._result import (
     INVALID,
     PENETRATING,
@@ -51,14 +51,12 @@ from ._result import (
     Tangent,
 )
 from ._rollout import Rollout, SceneRollout
-from ._scene import Scene
+from ._scene import Scene, SkipProposal
 from ._score import FileReport, audit_file, pair_rows, score_file
 from ._shape import Shape
 from ._show import show
-from ._skip import SkipProposal
 from ._stream import ScoreStream, score_stream
-from ._sweep import SweepResult
-from ._sweepfold import CONTACT, FREE
+from ._sweep import CONTACT, FREE, SweepResult
 from ._version import __version__
 from ._worlds import (
     Worlds,

@@ -38,11 +38,11 @@ def main(arguments: list[str] | None = None) -> int:
 
             return view(words[1:])
         if words and words[0] == "convert":
-            from ._convert import command as convert
+            from ._view import command as convert
 
             return convert(words[1:])
         if words and words[0] == "decompose":
-            from ._decompose import command
+            from ._meshes import command
 
             return command(words[1:])
         if words and words[0] == "ray-score":

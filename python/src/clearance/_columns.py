@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from ._types import Floats, Ints
+from ._options import Floats, Ints
 
 
 class Column(NamedTuple):

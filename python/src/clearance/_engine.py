@@ -16,11 +16,13 @@ import numpy as np
 from . import _derivatives, _jobs
 from . import _native as nat
 from ._arrays import Array, address, take, torch_device
-from ._asked import check_scene
+from ._asked import check_order, check_scene, pair_columns
 from ._bodies import listed_pairs
 from ._errors import ClosedError, OptionError
 from ._library import Library
 from ._options import (
+    ArrayLike,
+    Backend,
     DistanceOptions,
     GrowthOptions,
     Method,
@@ -28,6 +30,7 @@ from ._options import (
     PairOptions,
     Precision,
     ProductOptions,
+    QueryName,
     QueryOptions,
     Rotation,
     check_names,
@@ -40,13 +43,11 @@ from ._options import (
     text,
     whole,
 )
-from ._pairs import check_order, pair_columns
 from ._points import ContactPoints, contacts, scene_contacts
 from ._probe import command
 from ._result import COLUMNS, Result, SceneResult, Tangent, column_shape, column_type, native_results, to_torch
 from ._rollout import Rollout, SceneRollout
 from ._sweep import SweepOptions, SweepResult, sweep
-from ._types import ArrayLike, Backend, QueryName
 
 if TYPE_CHECKING:
     from ._scene import Scene

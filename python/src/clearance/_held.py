@@ -12,7 +12,7 @@ import numpy as np
 from . import _jobs
 from . import _native as nat
 from ._arrays import Array, host, take
-from ._named import named, numbers
+from ._native import named, numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,8 +15,8 @@ from . import _jobs
 from . import _native as nat
 from ._arrays import address, take
 from ._bodies import Listed, read_listed
-from ._decompose import mesh_shapes
 from ._errors import FileError, NotFoundError, ShapeError
+from ._meshes import mesh_shapes
 from ._options import path_bytes, text, whole
 from ._shape import MAX_SHAPES, Handle, Shape, check_size, checked, checked_attributes, open_library, shapes_in
 from ._shapes import KINDS, Attributes, Vector

@@ -10,10 +10,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, Unpack
 
-from ._decompose import concavity
 from ._errors import FileError, OptionError
 from ._library import Library
-from ._meshes import MESHES, UP_AXES, UpAxis
+from ._meshes import MESHES, UP_AXES, UpAxis, concavity
 from ._options import check_names, one_of, real
 from ._scene import Scene
 

@@ -12,9 +12,18 @@ from ._bodies import Body
 from ._errors import OptionError
 from ._free_bodies import FreeBodies, Rigid, free_bodies, rotated_inertia
 from ._kinematics import product, rotated
-from ._mujoco_fields import FEATURES, disabled, refused, unknown_fields, unknown_flags
-from ._mujoco_friction import surfaces
-from ._mujoco_model import compiled, inertia_pose, name_of, package
+from ._mujoco_model import (
+    FEATURES,
+    compiled,
+    disabled,
+    inertia_pose,
+    name_of,
+    package,
+    refused,
+    surfaces,
+    unknown_fields,
+    unknown_flags,
+)
 
 _CONJUGATE = np.array([1.0, -1, -1, -1])
 

@@ -10,10 +10,14 @@ import ctypes
 import json
 import os
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from . import _errors as errors
+from ._arrays import Array, address
 
 ABI: Final = 11
 
@@ -499,3 +503,25 @@ class Owner:
     def __reduce_ex__(self, protocol: Any) -> Any:
         kind = type(self).__name__
         raise TypeError(f"{kind}: this object is neither copied nor pickled: it belongs to its process")
+
+
+# The codes of clearance_element.
+_ELEMENTS: Final = {"float64": 2, "uint8": 3, "int32": 6, "int64": 7, "uint64": 8}
+
+
+def named(arrays: Mapping[str, Array | None]) -> Any:
+    """The records of arrays that are not None. The arrays must live as long as the call."""
+    given = {name: a for name, a in arrays.items() if a is not None}
+    records = (Named * len(given))()
+    for record, (name, array) in zip(records, given.items(), strict=True):
+        record.name, record.type = name.encode(), _ELEMENTS[array.dtype.name]
+        record.count, record.data = array.size, address(array)
+    return records
+
+
+def numbers(**options: float | int | bool | None) -> dict[str, Array | None]:
+    """Options as arrays of one number: whole numbers as int64, others as float64."""
+    return {
+        name: None if v is None else np.array([v], np.float64 if isinstance(v, float) else np.int64)
+        for name, v in options.items()
+    }

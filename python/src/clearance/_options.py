@@ -1,4 +1,4 @@
-"""Checks of options and of the places for results."""
+"""Options of calls: their names and types, how they are checked, and the order of quaternions."""
 
 from __future__ import annotations
 
@@ -6,15 +6,69 @@ import math
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, get_args
+from pathlib import Path
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    Protocol,
+    Self,
+    SupportsIndex,
+    TypeAlias,
+    TypedDict,
+    cast,
+    get_args,
+)
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ._arrays import Array, check_gradient, is_torch
-from ._errors import ArrayError, ClearanceError, OptionError
+from ._arrays import Array, check_gradient, is_torch, reordered
+from ._errors import ArrayError, ClearanceError, CopyError, FileError, OptionError
 
 if TYPE_CHECKING:
     from ._result import Result
+
+
+class HasArray(Protocol):
+    """An array of NumPy, JAX or PyTorch, a series of a data frame."""
+
+    def __array__(self) -> Any: ...
+
+
+class HasDlpack(Protocol):
+    """An array that is exchanged by DLPack, such as one of CuPy."""
+
+    def __dlpack_device__(self) -> Any: ...
+
+
+class HasInterface(Protocol):
+    """An object that describes its memory as NumPy does."""
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+
+
+# What arguments of numbers take. The depth of nested sequences is bounded: a text is a sequence of texts, so a
+# recursive alias would have it as an array.
+_Item: TypeAlias = float | HasArray | HasDlpack | HasInterface
+_One: TypeAlias = _Item | Sequence[_Item]
+_Two: TypeAlias = _Item | Sequence[_One]
+_Three: TypeAlias = _Item | Sequence[_Two]
+_Four: TypeAlias = _Item | Sequence[_Three]
+ArrayLike: TypeAlias = _Item | Sequence[_Four]
+
+# Columns of results. Those that may be None, because they were not requested, are "| Any" in place of "| None": what
+# the caller has requested needs no check for None, and any other use of an array is still seen. Answers of poses that
+# are tensors of PyTorch are tensors, which typing.cast says.
+Floats: TypeAlias = NDArray[np.floating[Any]]
+Ints: TypeAlias = NDArray[np.integer[Any]]
+Bools: TypeAlias = NDArray[np.bool_]
+
+QueryName = Literal["distance", "collide", "penetration", "growth"]
+Backend = Literal["auto", "cpu", "ref", "vulkan", "vulkan:0", "vulkan:1", "vulkan:2", "vulkan:3"]
+
 
 INT32: Final = (1 << 31) - 1
 INT64: Final = (1 << 63) - 1
@@ -240,3 +294,123 @@ def _memory_of(name: str, value: Any) -> Array:
     if not np.shares_memory(array, np.asarray(value)):
         raise ArrayError(name, f"is a {type(value).__name__}, want an array")
     return array
+
+
+_POSE: Final = 7
+
+
+class PoseArray(np.ndarray[Any, np.dtype[Any]]):
+    """Poses [..., 7] whose quaternions have a known order, ``order``.
+
+    A copy, a reshape that keeps the last axis, and a part by leading axes know it too. What is computed from the array
+    in any other way does not (``order`` is None), since its last axis may be another one.
+    """
+
+    order: Order | None
+
+    def __array_finalize__(self, obj: Any) -> None:
+        self.order = None
+
+    def __getitem__(self, key: Any) -> Any:
+        part = super().__getitem__(key)
+        if self.order is not None and isinstance(part, PoseArray) and _leading(key, self.ndim):
+            part.order = self.order
+        return part
+
+    def copy(self, order: Any = "C") -> Self:
+        return self._known(super().copy(order))
+
+    def reshape(self, *shape: Any, **options: Any) -> Self:
+        reshaped = super().reshape(*shape, **options)
+        kept = self.shape[-1:] == reshaped.shape[-1:] == (_POSE,) and options.get("order", "C") == "C"
+        return self._known(reshaped) if kept else cast(Self, reshaped)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        return with_order, (np.asarray(self), self.order)
+
+    def _known(self, other: Any) -> Self:
+        other.order = self.order
+        return cast(Self, other)
+
+
+def _leading(key: Any, axes: int) -> bool:
+    """Whether an index of an array of so many axes leaves the last one alone."""
+    indices = key if isinstance(key, tuple) else (key,)
+    if indices and indices[-1] is Ellipsis:
+        indices = indices[:-1]
+    used = 0
+    for k in indices:
+        if k is Ellipsis:  # what follows is about the last axes
+            return False
+        k = np.asarray(k) if isinstance(k, list) else k
+        used += 0 if k is None else k.ndim if isinstance(k, np.ndarray) and k.dtype == bool else 1
+    return used < axes
+
+
+def with_order(poses: Any, order: Order | None) -> PoseArray:
+    """An array as one that knows the order of its quaternions: itself if it is a PoseArray, else a view."""
+    array = poses if isinstance(poses, PoseArray) else poses.view(PoseArray)
+    array.order = order
+    return array
+
+
+def order_of(quat: Any, poses: Any) -> Order:
+    """The order of the quaternions of poses: that which the caller states, or that which they know."""
+    known = poses.order if isinstance(poses, PoseArray) else None
+    if quat is None and known is not None:
+        return known
+    check_quat(quat)
+    if known is not None and quat != known:
+        raise OptionError(f"quat: {quat!r}, and the poses were made in the order {known!r}; np.array(poses) forgets it")
+    return cast(Order, quat)
+
+
+def to_wxyz(poses: Array, quat: str, copy: bool = True) -> Array:
+    """Poses [..., 7] in the order "wxyz"."""
+    if quat == "wxyz":
+        return poses
+    if not copy:
+        raise CopyError("poses", 'have the order "xyzw", which takes a copy, and copy=False')
+    return reordered(poses, (0, 1, 2, 6, 3, 4, 5))
+
+
+def sampled_limits(names: Sequence[str], sliding: Sequence[bool], limits: Any, slides: Any = None) -> Array:
+    """The ranges [N,2] to sample N joints in: their limits where both are finite, else [-π, π] for joints that rotate
+    and ``slides``, a lower and an upper value in metres, for those that slide.
+
+    A joint whose limits are in the wrong order, or that slides and has no limits where ``slides`` is None, is refused
+    by name.
+    """
+    ranges = np.array(limits, np.float64).reshape(-1, 2)
+    within = interval("slides", slides)
+    for i, name in enumerate(names):
+        low, high = ranges[i]
+        if not low <= high:
+            raise OptionError(f"joint {name!r} has the limits [{low}, {high}]")
+        if np.isfinite(ranges[i]).all():
+            continue
+        if not sliding[i]:
+            ranges[i] = -np.pi, np.pi
+        elif within is None:
+            raise OptionError(
+                f"joint {name!r} slides and has no limits to sample within: slides=(low, high), in metres, gives some"
+            )
+        else:
+            ranges[i] = within
+    return ranges
+
+
+def not_onto(out: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]]) -> None:
+    """Raise FileError if a file to be written is one of the inputs, by whatever name, or lies in the folder of one,
+    which could not be read with it."""
+    for path in inputs:
+        place = Path(out).resolve()
+        folder = Path(path).resolve()
+        if folder.is_dir() and folder in place.parents and place.relative_to(folder).parts[0][0] not in "._":
+            raise FileError(f"{os.fspath(out)} lies in the folder {os.fspath(path)}: give the output another place")
+        try:
+            same = Path(out).samefile(path)
+        except OSError:  # one of them does not exist, or opening it says why not
+            continue
+        if same:
+            raise FileError(f"{os.fspath(out)} is the input {os.fspath(path)}: give the output another name")

@@ -9,8 +9,7 @@ from typing import get_args
 
 from . import ray as on_ray
 from ._errors import ClearanceError
-from ._ray_kinds import Kind
-from ._ray_shards import range_of
+from ._ray_shards import Kind, range_of
 from ._ray_store import printable
 
 

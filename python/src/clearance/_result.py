@@ -14,8 +14,7 @@ from . import _native as nat
 from ._arrays import Array, address, is_torch
 from ._columns import TABLE, Columns
 from ._errors import NotFoundError, OptionError, RowError
-from ._options import INT64, DerivativeOptions, whole
-from ._types import Bools, Floats, Ints
+from ._options import INT64, Bools, DerivativeOptions, Floats, Ints, whole
 
 SEPARATED, TOUCHING, PENETRATING, UNDECIDED, INVALID = range(5)
 STATUSES: Final = ("separated", "touching", "penetrating", "undecided", "invalid")

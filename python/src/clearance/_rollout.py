@@ -17,10 +17,20 @@ from ._asked import Asked, places_of, reduction
 from ._bodies import Table, pair_arrays
 from ._errors import ArrayError, ClosedError, CopyError, OptionError
 from ._kinematics import quaternions
-from ._options import INT64, DerivativeOptions, Order, check_quat, flag, place, real, whole
-from ._order import order_of, to_wxyz
+from ._options import (
+    INT64,
+    ArrayLike,
+    DerivativeOptions,
+    Order,
+    check_quat,
+    flag,
+    order_of,
+    place,
+    real,
+    to_wxyz,
+    whole,
+)
 from ._result import Result, SceneResult, to_torch
-from ._types import ArrayLike
 
 if TYPE_CHECKING:
     from ._engine import Engine

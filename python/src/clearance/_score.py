@@ -15,9 +15,8 @@ from . import _native as nat
 from ._engine import Engine
 from ._errors import OptionError, RefutedError, RowError
 from ._library import Library
-from ._options import Method, flag, path_bytes, whole
+from ._options import Method, QueryName, flag, path_bytes, whole
 from ._result import Report, report_of
-from ._types import QueryName
 
 
 @dataclass(frozen=True)

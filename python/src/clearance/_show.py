@@ -1,28 +1,29 @@
-"""Rows of a result as a scene description and a page of it: shapes, answers, contacts, motions, steps of solvers."""
+"""Rows of a result as a scene description and a page of it: shapes, answers, contacts, motions, traces of solvers."""
 
 from __future__ import annotations
 
+import ctypes
+import json
 import math
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from . import _describe as doc
-from ._arrays import Array, host, take_batch
-from ._asked import Asked
+from . import _jobs
+from . import _native as nat
+from ._arrays import Array, address, host, take_batch
+from ._asked import Asked, pair_columns
 from ._errors import ArrayError, OptionError
 from ._library import Library
-from ._options import INT32, Order, real, whole
-from ._order import order_of, to_wxyz
+from ._options import INT32, Order, one_of, order_of, real, to_wxyz, whole
 from ._page import View, page
-from ._pairs import pair_columns
 from ._result import STATUSES, UNDECIDED, Result, SceneResult, host_array
 from ._scene import Scene
-from ._sweep import STATES, SweepResult
-from ._sweepfold import CONTACT, FREE
-from ._trace import traces
+from ._sweep import CONTACT, FREE, STATES, SweepResult
 
 if TYPE_CHECKING:
     from ._points import ContactPoints
@@ -469,3 +470,43 @@ class _Moving(_Bodies):
         _check_poses(len(self.used) * self.poses.shape[1] * self.poses.shape[2])
         times = np.arange(self.poses.shape[1])
         return [doc.world_of(w, self.asked.of_world(w), times, self.poses[w]) for w in self.used]
+
+
+def traces(
+    library: Library,
+    query: str,
+    precision: str,
+    method: str,
+    rows: Sequence[int],
+    sides: Sequence[tuple[Array, Array]],
+) -> list[dict[str, Any]]:
+    """The traces of rows, of both sides of which there are the shapes [N] and their poses [N,7]."""
+    n = nat.native()
+    handle = library._open()  # which lives until the calls have ended
+    about = nat.Query(library=handle.number, query=n.query_codes[query])
+    about.method = n.methods.index(one_of("method", method, n.methods))
+    about.precision = n.precisions.index(precision)
+    about.columns = n.column_set(list(n.queries[query]["columns"]))
+    out: list[dict[str, Any]] = []
+    for i, row in enumerate(rows):
+        shapes = [np.array([s[i]], np.int32) for s, _ in sides]
+        if min(int(s[0]) for s in shapes) < 0 or not all(np.isfinite(p[i]).all() for _, p in sides):
+            raise OptionError(f"trace: row {row} has no pair of shapes to solve")
+        poses = [p[i, :3].copy() for _, p in sides] + [p[i, 3:].copy() for _, p in sides]
+        pair = nat.Pairs(1, *(address(x) for x in (*shapes, *poses)))
+        keep = handle, shapes, poses
+        out.append(_jobs.aside(partial(_solved, n, about, pair, row, keep)))
+    return out
+
+
+def _solved(n: Any, query: nat.Query, pair: nat.Pairs, row: int, keep: Any) -> dict[str, Any]:
+    """The trace of a row. ``keep`` is the memory that the pair names."""
+    size, error, needed = 1 << 20, nat.Error(), ctypes.c_int64()
+    while True:
+        buffer = ctypes.create_string_buffer(size)
+        if n.trace(query, pair, 0, ctypes.addressof(buffer), size, needed, error) != nat.OK:
+            raise OptionError(f"trace: row {row}: {error.message.decode()}")
+        if needed.value <= size:
+            found: dict[str, Any] = json.loads(buffer.value)
+            return found
+        size = needed.value

@@ -15,9 +15,8 @@ from . import _native as nat
 from ._engine import Engine
 from ._errors import ArrayError, ClosedError, OptionError
 from ._library import Library
-from ._options import Method, whole
+from ._options import Method, QueryName, whole
 from ._result import Report, report_of
-from ._types import QueryName
 
 _NAME: Final = b"arrow_array_stream"
 _RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)

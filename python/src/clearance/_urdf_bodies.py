@@ -10,19 +10,24 @@ import numpy as np
 
 from ._arrays import Array
 from ._bodies import Body
-from ._decompose import concavity
 from ._errors import FileError, OptionError
-from ._fields import shortened
-from ._free_bodies import FreeBodies, Rigid, free_bodies, pair_surfaces, rotated_inertia, without_friction
+from ._free_bodies import (
+    FreeBodies,
+    Rigid,
+    free_bodies,
+    mass_properties,
+    pair_surfaces,
+    rotated_inertia,
+    without_friction,
+)
 from ._kinematics import product, rotated
 from ._library import Library
-from ._masses import mass_properties
 from ._mesh_files import MeshFiles
-from ._meshes import UP_AXES, UpAxis
+from ._meshes import UP_AXES, UpAxis, concavity
 from ._options import flag, one_of
-from ._urdf_surface import SIMULATORS, Stated
+from ._urdf_fields import SIMULATORS, Stated
 from ._urdf_xml import Inertial, Robot, check_omitted, read
-from ._xml import Given, Notes, Readable, Source
+from ._xml import Given, Notes, Readable, Source, shortened
 
 _MOVING: Final = frozenset({"revolute", "continuous", "prismatic", "floating", "planar"})
 _STILL: Final = (np.inf, np.zeros(3), np.zeros(6))

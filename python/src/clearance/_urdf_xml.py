@@ -16,11 +16,20 @@ import numpy as np
 
 from ._arrays import Array
 from ._errors import FileError, OptionError
-from ._fields import USED
 from ._kinematics import of_rpy
-from ._urdf_fields import ATTRIBUTES, CHILDREN, ELEMENTS, NOTED, fate, refuses
-from ._urdf_surface import SURFACE_ELEMENTS, Stated, Surfaces, value_of
-from ._xml import Element, Notes, Source, parse
+from ._urdf_fields import (
+    ATTRIBUTES,
+    CHILDREN,
+    ELEMENTS,
+    NOTED,
+    SURFACE_ELEMENTS,
+    Stated,
+    Surfaces,
+    fate,
+    refuses,
+    value_of,
+)
+from ._xml import USED, Element, Notes, Source, parse
 
 # Elements out of place that every reader passes over, since they can have no meaning there.
 _STRAY: Final = frozenset({("link", "origin"), ("robot", "origin")})

@@ -19,14 +19,12 @@ from ._bodies import Table, listed_pairs, pair_arrays
 from ._engine import Engine
 from ._errors import ArrayError, OptionError
 from ._library import Library
-from ._options import Method, Order, Precision, flag, path_bytes, real
-from ._order import order_of, to_wxyz, with_order
+from ._options import Method, Order, Precision, QueryName, flag, order_of, path_bytes, real, to_wxyz, with_order
 from ._result import report_of
 from ._scene import Scene
 from ._score import FileReport, opened_or, run_file
 from ._score import part as range_of
 from ._sweep import SweepOptions
-from ._types import QueryName
 
 Path = str | os.PathLike[str]
 

@@ -24,19 +24,17 @@ from . import _jobs
 from . import _native as nat
 from ._arrays import Array, host, reordered, take
 from ._bodies import Body, Part, Surface, Table, listed_pairs, pair_arrays
-from ._contact_list import RULES, Contacts, Recorded, fetch, surface_arrays
 from ._errors import ArrayError, OptionError, RowError, StillError
-from ._free_bodies import FreeBodies
+from ._free_bodies import FreeBodies, bodies_of, body_column, mass_properties, masses
 from ._held import Held, State, Views, empty_state, state_arrays
 from ._library import Library
-from ._masses import bodies_of, body_column, mass_properties, masses
 from ._mujoco_bodies import from_mujoco
-from ._named import named, numbers
-from ._options import Order, check_quat, flag, one_of, real, whole
+from ._native import named, numbers
+from ._options import ArrayLike, Floats, Ints, Order, check_quat, flag, one_of, real, whole
 from ._page import View
+from ._points import RULES, Contacts, Recorded, fetch, surface_arrays
 from ._result import Report, report_of
 from ._show import ROWS, bodies_described, play
-from ._types import ArrayLike, Floats, Ints
 from ._urdf_bodies import from_urdf
 
 Model = Literal["ncp", "ccp"]

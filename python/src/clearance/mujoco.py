@@ -21,11 +21,9 @@ import numpy as np
 from ._arrays import Array, host, take_batch, take_rows
 from ._bodies import Part
 from ._errors import ArrayError, FileError, OptionError, ShapeError
-from ._forward import Moved, Plan
-from ._kinematics import product, quaternions, rotated, with_others
+from ._kinematics import Moved, Plan, product, quaternions, rotated, with_others
 from ._library import Library
 from ._meshes import convex_parts
-from ._motion import Motion
 from ._mujoco_model import (
     BOX,
     CAPSULE,
@@ -42,10 +40,9 @@ from ._mujoco_model import (
     geom_pose,
     name_of,
 )
-from ._options import DerivativeOptions, whole
-from ._sampling import sampled_limits
+from ._options import DerivativeOptions, sampled_limits, whole
 from ._scene import Scene
-from ._scene_derivatives import by_coordinates
+from ._scene_derivatives import Motion, by_coordinates
 
 if TYPE_CHECKING:
     from ._result import SceneResult

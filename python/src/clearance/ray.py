@@ -23,15 +23,11 @@ from typing import Any, Final, Literal, get_args
 import clearance as cl
 
 from ._errors import FileError, OptionError, RefutedError, RowError
-from ._options import INT64, Method, Precision, flag, one_of, whole
-from ._ray_actors import Rollouts, Scorer, _ray
-from ._ray_kinds import Kind, options_of, shapes_of
-from ._ray_run import Run
-from ._ray_shards import MANIFEST, Manifest, digest_of, files_of, plan, range_of
+from ._options import INT64, Backend, Method, Precision, QueryName, flag, one_of, whole
+from ._ray_run import Asked, Rollouts, Run, Scorer, _ray
+from ._ray_shards import MANIFEST, Kind, Manifest, digest_of, files_of, options_of, plan, range_of, shapes_of
 from ._ray_store import place
-from ._ray_tasks import Asked
 from ._result import STATUSES
-from ._types import Backend, QueryName
 
 __all__ = ["MANIFEST", "Rollouts", "ScoreReport", "Scorer", "score"]
 

@@ -20,19 +20,14 @@ import numpy as np
 
 from ._arrays import Array, take_batch, take_rows
 from ._bodies import Part
-from ._decompose import concavity
 from ._kinematics import Tree, given_poses, normalized, product, with_others
 from ._library import Library
-from ._mesh_files import MeshFiles
-from ._meshes import UP_AXES, UpAxis
-from ._motion import Motion
-from ._options import DerivativeOptions, flag, one_of, real, whole
-from ._order import with_order
-from ._sampling import sampled_limits
+from ._mesh_files import MeshFiles, shapes_of
+from ._meshes import UP_AXES, UpAxis, concavity
+from ._options import DerivativeOptions, flag, one_of, real, sampled_limits, whole, with_order
 from ._scene import Scene
-from ._scene_derivatives import by_coordinates
+from ._scene_derivatives import Motion, by_coordinates
 from ._srdf import disabled_pairs
-from ._urdf_shapes import shapes_of
 from ._urdf_xml import Robot, read
 from ._xml import Given, Notes, Source
 
