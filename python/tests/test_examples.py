@@ -1,9 +1,10 @@
-"""The examples run, and what they rely on holds."""
+"""The examples and the code of the documents run, and what they rely on holds."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -112,3 +113,84 @@ def test_notebook(capsys: pytest.CaptureFixture[str]) -> None:
             exec("".join(cell["source"]), names)
     assert "worlds are not proved free" in capsys.readouterr().out
     assert names["view"].rows == 20 and "<iframe" in names["view"]._repr_html_()
+
+
+@pytest.fixture(scope="module")
+def problems() -> Any:
+    spec = importlib.util.spec_from_file_location("gradients", ROOT / "examples/gradients.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_grasp(engine: cl.Engine, problems: Any) -> None:
+    """Every start ends with both tips in contact, along an axis of the ellipsoid, to rounding."""
+    run = problems.grasp(engine, starts=12)
+    assert (run.cost[0] > 1e-4).all() and (run.cost[-1] < 1e-16).all(), run.cost[-1]
+    pos, quat, width = run.found
+    along = problems.rotated(quat, np.array([1.0, 0, 0]))
+    axis = np.argmax(np.abs(along), axis=1)
+    np.testing.assert_allclose(np.abs(along[np.arange(12), axis]), 1, atol=1e-6)
+    np.testing.assert_allclose(width, np.array([0.03, 0.05, 0.08])[axis] + 0.01, atol=1e-6)
+    np.testing.assert_allclose(pos, 0, atol=1e-6)
+
+
+def test_path(engine: cl.Engine, problems: Any) -> None:
+    """A path through obstacles becomes one with a clearance of about 3 cm."""
+    run = problems.path(engine)
+    (_, before), (way, after) = run.found
+    assert before.min() < -0.03 and after.min() > 0.02, (before, after)
+    assert np.abs(way[0] - [-1, 0, 0]).max() == np.abs(way[-1] - [1, 0, 0]).max() == 0
+
+
+def test_identify(engine: cl.Engine, problems: Any) -> None:
+    """The pose is found to rounding from every start, quadratically."""
+    run = problems.identify(engine, starts=12)
+    assert (run.cost[0] > 1e-5).all() and (run.cost[-1] < 1e-24).all(), run.cost[-1]
+    off, quat, true_quat = run.found
+    np.testing.assert_allclose(off, 0, atol=1e-11)
+    np.testing.assert_allclose(np.abs(quat @ true_quat), 1, atol=1e-12)
+
+
+def blocks(page: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+def test_package_page(capsys: pytest.CaptureFixture[str]) -> None:
+    """The blocks of python/README.md, one after the other; what the first prints is what the page says."""
+    page = ROOT / "python/README.md"
+    names: dict[str, Any] = {}
+    for block in blocks(page):
+        exec(block, names)
+    out = capsys.readouterr().out
+    said = re.search(r"    (Result of .*?)\n\n", page.read_text(), re.DOTALL)
+    assert said is not None
+    mask = re.compile(r"[\d.,e-]*\d")
+    assert mask.sub("#", out.split("  columns")[0]) == mask.sub(
+        "#", said[1].replace("\n    ", "\n").split("  columns")[0]
+    )
+    counts = re.findall(r"[\d,]+ separated, [\d,]+ penetrating", said[1])
+    assert counts and counts[0] in out
+    assert names["r"].hit.tolist() == [[True, True]] and (names["r"].t1 - names["r"].t0 <= 1.1e-6).all()
+
+
+def test_root_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The block of the root README, with a file and arrays as it assumes them."""
+    (block,) = blocks(ROOT / "README.md")
+    lib = cl.Library()
+    lib.box([1, 1, 1])
+    lib.sphere(0.5)
+    lib.save(tmp_path / "shapes.json")
+    monkeypatch.chdir(tmp_path)
+    quat = np.tile([1.0, 0, 0, 0], (2, 1))
+    names: dict[str, Any] = {
+        "a": np.zeros(2, np.int32),
+        "b": np.ones(2, np.int32),
+        "pos_a": np.zeros((2, 3)),
+        "pos_b": np.array([[4.5, 0, 0], [0, 0, 1.25]]),
+        "quat_a": quat,
+        "quat_b": quat,
+    }
+    exec(block, names)
+    assert names["free"].tolist() == [True, False]

@@ -1,16 +1,28 @@
-"""Mistakes that users make: each raises an exception of the package that names what is wrong; nothing is ignored."""
+"""Mistakes of callers, of options, choices and sizes: each raises an exception of the package that names what is wrong.
+
+Nothing is ignored, and nothing ends the process: what memory cannot hold is refused before it is allocated. Exceptions
+survive the way out of a worker process."""
 
 from __future__ import annotations
 
+import copy
+import inspect
 import math
-from collections.abc import Callable
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from types import FunctionType
 from typing import Any, get_args
 
 import numpy as np
 import pytest
+from conftest import run_python
 
 import clearance as cl
-from clearance import _native, _options, _shape, _shapes
+from clearance import _errors, _native, _options, _shape, _shapes, contact, mujoco, ray, urdf
 
 # A mistake: a call with an engine, a library of two shapes and a scene of two bodies; the exception; its message.
 Call = Callable[[Any, Any, Any], object]
@@ -275,3 +287,420 @@ def test_many_points(engine: cl.Engine) -> None:
     with pytest.raises(cl.ShapeError, match="more than 65535 vertices"):
         ball.convex(direction / np.linalg.norm(direction, axis=1, keepdims=True))
     assert len(ball) == 0
+
+
+Q, AT = np.array([[1.0, 0, 0, 0]]), np.zeros((1, 3))
+APART = np.array([[[0.0, 0, 0, 1, 0, 0, 0], [3, 0, 0, 1, 0, 0, 0]]])
+
+# What annotations name, beside bool and Literal.
+ALIASES = ("Precision", "Method", "Derivative", "Order", "Rotation", "Model", "Rule", "RestitutionLaw", "UpAxis")
+
+
+def make_scene() -> cl.Scene:
+    lib = cl.Library()
+    scene = cl.Scene(lib)
+    for radius in (0.5, 1.0):
+        scene.add(lib.sphere(radius))
+    scene.all_pairs()
+    return scene
+
+
+def options_of(function: FunctionType) -> Iterator[str]:
+    """The options of a function that take a choice, also those of a TypedDict."""
+    annotations = dict(inspect.get_annotations(function))
+    for name, annotation in list(annotations.items()):
+        if str(annotation).startswith("Unpack["):
+            annotations |= getattr(sys.modules[function.__module__], annotations.pop(name)[7:-1]).__annotations__
+    annotations.pop("return", None)
+    for name, annotation in annotations.items():
+        text = getattr(annotation, "__forward_arg__", annotation)
+        if "Literal[" in text or {"bool", *ALIASES} & set(text.split(" | ")):
+            yield name
+
+
+def public() -> dict[str, set[str]]:
+    """The options that take a choice, of every public function and method of the package."""
+    found: dict[str, set[str]] = {}
+    for module in (cl, urdf, mujoco, contact, ray):
+        for name in getattr(module, "__all__", ["from_model", "MujocoScene"]):
+            made = getattr(module, name)
+            members: dict[str, Any] = {name: made}
+            if inspect.isclass(made):
+                if hasattr(made, "__dataclass_fields__") and not issubclass(made, cl.Scene):
+                    members = {f"{name}.{k}": v for k, v in vars(made).items() if not k.startswith("_")}
+                else:
+                    members = {f"{name}.{k}": v for k, v in vars(made).items() if k[0] != "_" or k in SPECIAL}
+            for member, function in members.items():
+                if not isinstance(function, FunctionType) or function.__module__.partition(".")[0] != "clearance":
+                    continue
+                if taken := set(options_of(function)):
+                    found.setdefault(member, set()).update(taken)
+    return found
+
+
+SPECIAL = ("__init__", "__call__")
+
+# What engines call, and what hands its options to Result.vjp and from_model.
+ELSEWHERE = ("SceneRollout.__init__", "UrdfScene.gradient", "MujocoScene.gradient", "from_mujoco")
+
+
+def calls(folder: Path) -> dict[str, Callable[..., object]]:
+    """Each of these functions, called with nothing wrong but the options given."""
+    import_module("ray")  # before decompose loads CoACD: their libraries clash the other way
+    scene = make_scene()
+    lib, eng = scene.library, cl.Engine("cpu")
+    pair = (lib, [0], [1], AT, Q, AT + 3, Q)
+    one = eng.distance(*pair, quat="wxyz", grad=True)
+    roll = eng.rollout(scene, worlds=1)
+    plain = eng.rollout_of_shapes(lib, [0, 1], [0], [1], worlds=1)
+    robot = folder / "robot.urdf"
+    robot.write_text('<robot name="r"><link name="a"/></robot>')
+    moving = np.repeat(APART[:, None], 2, axis=1)
+    worlds, motions, out = folder / "worlds.npz", folder / "motions.npz", folder / "out.npz"
+    cl.write_worlds(worlds, scene, APART, quat="wxyz")
+    cl.write_worlds(motions, scene, moving, quat="wxyz")
+
+    simulated, started = contact.Simulation(lib, [0], 1.0), contact.Simulation(lib, [0], 1.0)
+    started.start(AT[None, :1], Q[None, :1], quat="wxyz")
+
+    def with_quat(f: Callable[..., object]) -> Callable[..., object]:
+        return lambda **o: f(*pair, **({"quat": "wxyz"} | o))
+
+    def solved(**o: Any) -> object:
+        index = np.zeros((1, 1), np.int32)
+        return contact.solve(
+            np.ones((1, 1)), np.ones((1, 1, 6)), np.zeros((1, 1, 6)), np.zeros(1, np.int32), index, index,
+            np.zeros((1, 1, 3)), np.zeros((1, 1, 3)), np.zeros((1, 1, 3, 3)), np.zeros((1, 1)), **o,
+        )  # fmt: skip
+
+    def step(r: Any) -> Callable[..., object]:
+        return lambda **o: r(APART, **({"quat": "wxyz"} | o))
+
+    class Shared(ray.Rollouts):
+        def __init__(self) -> None:
+            self.ranges = [(0, 1)]
+
+    mesh = folder / "mesh.obj"
+    mesh.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n")
+    return {
+        "Engine.__init__": lambda **o: cl.Engine("cpu", **o),
+        "Engine.distance": with_quat(eng.distance),
+        "Engine.collide": with_quat(eng.collide),
+        "Engine.penetration": with_quat(eng.penetration),
+        "Engine.growth": with_quat(eng.growth),
+        "Engine.query": lambda **o: eng.query("distance", *pair, **({"quat": "wxyz"} | o)),
+        "Engine.vjp": lambda **o: eng.vjp("distance", *pair, distance=1.0, **({"quat": "wxyz"} | o)),
+        "Engine.jvp": lambda **o: eng.jvp("distance", *pair, np.zeros((1, 12)), **({"quat": "wxyz"} | o)),
+        "Engine.rollout": lambda **o: eng.rollout(scene, worlds=1, **o),
+        "Engine.rollout_of_shapes": lambda **o: eng.rollout_of_shapes(lib, [0, 1], [0], [1], worlds=1, **o),
+        "Engine.sweep": lambda **o: eng.sweep(scene, moving, **({"quat": "wxyz"} | o)),
+        "Engine.contacts": lambda **o: eng.contacts(*pair, max_gap=1.0, **({"quat": "wxyz"} | o)),
+        "Engine.scene_contacts": lambda **o: eng.scene_contacts(scene, APART, max_gap=1.0, **({"quat": "wxyz"} | o)),
+        "Library.mesh": lambda **o: lib.mesh(mesh, **o),
+        "Library.mesh_parts": lambda **o: lib.mesh_parts(mesh, **o),
+        "Result.vjp": lambda **o: one.vjp(distance=np.ones(1), **o),
+        "Result.jvp": lambda **o: one.jvp(np.zeros((1, 12)), **o),
+        "Rollout.__call__": step(plain),
+        "SceneRollout.__call__": step(roll),
+        "Rollout.vjp": lambda **o: plain.vjp(APART, distance=1.0, **({"quat": "wxyz"} | o)),
+        "audit_file": lambda **o: cl.audit_file("pairs.npz", out, library=lib, engine=eng, **o),
+        "audit_rollout_file": lambda **o: cl.audit_rollout_file(worlds, out, scene=scene, engine=eng, **o),
+        "audit_sweep_file": lambda **o: cl.audit_sweep_file(motions, out, scene=scene, engine=eng, **o),
+        "score_file": lambda **o: cl.score_file("pairs.npz", out, library=lib, engine=eng, **o),
+        "score_stream": lambda **o: cl.score_stream(_Stream(), library=lib, engine=eng, **o),
+        "rollout_file": lambda **o: cl.rollout_file(worlds, out, scene=scene, engine=eng, **o),
+        "sweep_file": lambda **o: cl.sweep_file(motions, out, scene=scene, engine=eng, **o),
+        "write_worlds": lambda **o: cl.write_worlds(out, scene, APART, **({"quat": "wxyz"} | o)),
+        "decompose": lambda **o: cl.decompose(mesh, folder / "parts.obj", **o),
+        "show": lambda **o: cl.show(one, *pair, **({"quat": "wxyz"} | o)),
+        "load": lambda **o: urdf.load(robot, **o),
+        "from_model": lambda **o: mujoco.from_model(_Model(), **o),
+        "from_urdf": lambda **o: contact.from_urdf(robot, **o),
+        "solve": solved,
+        "Simulation.__init__": lambda **o: contact.Simulation(lib, [0], 1.0, **o),
+        "Simulation.start": lambda **o: simulated.start(AT[None, :1], Q[None, :1], **({"quat": "wxyz"} | o)),
+        "Simulation.reset": lambda **o: started.reset([True], AT[None, :1], Q[None, :1], **o),
+        "Simulation.set_state": lambda **o: started.set_state(started.state(), **o),
+        "Simulation.run": lambda **o: simulated.run(AT[None, :1], Q[None, :1], steps=1, **({"quat": "wxyz"} | o)),
+        "score": lambda **o: ray.score([], folder / "ray", library=lib, **o),
+        "Rollouts.__init__": lambda **o: ray.Rollouts(scene, worlds=1, actors=1, **o),
+        "Rollouts.submit": lambda **o: Shared().submit(APART, **o),
+        "Rollouts.__call__": lambda **o: Shared().submit(APART, **o),
+    }
+
+
+class _Stream:
+    """A stream whose capsule is never taken, since the options are checked before."""
+
+    def __arrow_c_stream__(self) -> Any:
+        raise AssertionError
+
+
+class _Model:
+    """Nothing of a model is read before the options are checked."""
+
+    nq = 0
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(name)
+
+
+def test_every_choice_is_refused(tmp_path: Path) -> None:
+    """Every option of a public function whose type is a choice refuses values that are none, by name."""
+    known, wanted = calls(tmp_path), public()
+    for name in ELSEWHERE:
+        del wanted[name]
+    assert set(wanted) <= set(known), sorted(set(wanted) - set(known))
+    assert sum(map(len, wanted.values())) >= 80
+    wrong: list[str] = []
+    for function, options in wanted.items():
+        for option in sorted(options):
+            # The margin of URDF files and meshes is a number.
+            for value in NUMBERS if (function, option) == ("load", "margin") else CHOICES[option]:
+                try:
+                    known[function](**{option: value})
+                    wrong.append(f"{function}({option}={value!r}): accepted")
+                except cl.OptionError as e:
+                    if option not in str(e):
+                        wrong.append(f"{function}({option}={value!r}): {e}")
+                except Exception as e:
+                    wrong.append(f"{function}({option}={value!r}): {type(e).__name__}: {e}")
+    assert not wrong, "\n".join(wrong)
+
+
+TEXTS = ("other", "", 0, True, ["wxyz"])
+NUMBERS = ("other", "", -1, np.nan, True, ["wxyz"])
+FLAGS = ("no", "", 0, 1, ["x"], np.zeros(2))
+
+# Wrong values of each option.
+CHOICES: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("precision", "method", "derivative", "quat", "wrt", "reduce", "pairs"), TEXTS),
+    **dict.fromkeys(("concave", "model", "margin", "friction_rule", "restitution_rule", "restitution_law"), TEXTS),
+    **dict.fromkeys(("up_axis", "inertia"), TEXTS),
+    **dict.fromkeys(("copy", "grad", "culling", "audit", "ground", "accept", "bound", "contacts"), FLAGS),
+    **dict.fromkeys(("resume", "skip_adjacent", "strict", "any_kernels"), FLAGS),
+    "progress": ("no", "", 0, 1),
+}
+
+
+def test_flags_of_numpy(tmp_path: Path) -> None:
+    """True and False of NumPy are such."""
+    scene = make_scene()
+    with cl.Engine("cpu") as eng:
+        roll = eng.rollout(scene, worlds=1, culling=np.True_)  # type: ignore[arg-type]
+        assert roll(APART, quat="wxyz", copy=np.False_).distance[0] == 1.5  # type: ignore[arg-type]
+
+
+SETUP = """
+import ctypes, resource, sys
+import numpy as np, clearance as cl
+from clearance import _native as nat
+n = nat.native()
+lib = cl.Library(); ball = lib.sphere(1)
+scene = cl.Scene(lib); scene.add(ball); scene.add(ball); scene.all_pairs()
+eng = cl.Engine("cpu")
+error = nat.Error()
+def refused(call, *words):
+    try:
+        call()
+    except cl.OptionError as e:
+        for word in words:
+            assert word in str(e), (word, str(e))
+        return
+    sys.exit(f"accepted: {call}")
+def message(code, want=nat.ARGUMENT):
+    assert code == want, (code, error.message)
+    return error.message.decode()
+"""
+
+
+def ran(code: str) -> None:
+    run = run_python(SETUP + code + "\nprint('alive')", 120)
+    assert (run.returncode, run.stdout) == (0, "alive\n"), f"{run.returncode}\n{run.stdout}\n{run.stderr[-3000:]}"
+
+
+@pytest.mark.parametrize("worlds", ["2**40", "2**50", "2**62", "2**63 - 1"])
+def test_worlds(worlds: str) -> None:
+    """A rollout of more worlds than memory holds is refused with the memory that it would take."""
+    ran(f"""
+w = {worlds}
+words = (str(w), "of memory", "available")
+for options in ({{}}, {{"reduce": "world"}}, {{"pairs": "all"}}, {{"query": "collide", "columns": ["bits"]}}):
+    refused(lambda: eng.rollout(scene, worlds=w, **options), *words)
+refused(lambda: eng.rollout_of_shapes(lib, [ball, ball], [0], [1], worlds=w), *words)
+""")
+
+
+def test_worlds_that_are_none() -> None:
+    ran("""
+for w in (-1, -(2**63), 2**63, 2**64, 1.5, "7", None, True):
+    refused(lambda: eng.rollout(scene, worlds=w), "worlds")
+    refused(lambda: eng.rollout_of_shapes(lib, [ball], [], [], worlds=w), "worlds")
+""")
+
+
+def test_limit_of_the_address_space() -> None:
+    """Memory is compared with the limit that a batch system sets, too."""
+    ran("""
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30), resource.RLIM_INFINITY))
+refused(lambda: eng.rollout(scene, worlds=20_000_000), "of memory")
+poses = np.zeros((1000, 2, 7)); poses[..., 3] = 1
+assert eng.rollout(scene, worlds=1000)(poses, quat="wxyz").hit.all()
+""")
+
+
+@pytest.mark.parametrize("kernels", ["portable", "off"])
+def test_memory_of_newtons_method(kernels: str) -> None:
+    """A contact problem of more bodies than Newton's method has memory for, of which there is 1 GB, is undecided."""
+    ran(f"""
+import os
+os.environ["CLEARANCE_SIMD"] = {kernels!r}
+from clearance import contact
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30), resource.RLIM_INFINITY))
+n = 15000
+for count, ends in ((n, (1,)), (3, (0,))):
+    s = contact.solve(
+        np.ones((1, n)), np.tile([0.01, 0.01, 0.01, 0, 0, 0], (1, n, 1)), np.tile([0, 0, -1.0, 0, 0, 0], (1, n, 1)),
+        [count], [[-1, *range(n - 1)]], [list(range(n))], np.zeros((1, n, 3)), np.zeros((1, n, 3)),
+        np.tile(np.eye(3), (1, n, 1, 1)), np.full((1, n), 0.5), workers=1, tolerance=1e-9,
+    )
+    assert s.status[0] in ends and np.isfinite(s.velocity).all(), s
+""")
+
+
+def test_every_entry_of_the_interface() -> None:
+    """Counts of structs that no memory has: an error of the call, by every function that takes one."""
+    ran("""
+huge = (2**40 + 1, 2**50, 2**62, 2**63 - 1, -1, -(2**63))
+handle, report, job, out = lib._open(), nat.Report(), ctypes.c_uint64(), ctypes.c_uint64()
+q = eng._query("distance", lib, None, None, "auto", None, None, None)
+some = np.zeros(64)
+at = some.ctypes.data
+one = np.zeros(1, np.int32)
+for count in huge:
+    sphere = nat.Shape(kind=0, values=at, counts=(count, 0, 0, 0))
+    message(n.library_new(sphere, 1, 60_000, out, job, error))
+    message(n.library_new(nat.Shape(kind=10, values=at, counts=(count, 0, 0, 0)), 1, 60_000, out, job, error))
+    message(n.library_new(sphere, count, 60_000, out, job, error))
+    message(n.library_support(handle.number, 0, count, None, None, error))
+    message(n.library_shape(handle.number, count, nat.Shape(), at, count, ctypes.c_int64(), None, count, error))
+    message(n.submit(eng._number, q, nat.Pairs(count, *[at] * 7), nat.Results(1, at), 0, job, report, error))
+    message(n.submit(eng._number, q, nat.Pairs(1, *[at] * 7), nat.Results(count, at), 0, job, report, error))
+    first = np.array([0, 1], np.int32)
+    message(n.bodies_new(handle.number, nat.Part(), first.ctypes.data, count, None, out, error))
+    for sizes in ((count, 2, 1), (1, count, 1), (1, 2, count), (count, count, count)):
+        worlds = nat.Worlds(*sizes, one.ctypes.data, one.ctypes.data, one.ctypes.data, None)
+        message(n.rollout_open(eng._number, q, worlds, out, error))
+        table = cl._bodies.Table(lib, scene.bodies)
+        for each, reduce, every in ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 0, 1), (1, 1, 1)):
+            record = nat.Scene(table.number, *sizes, each, reduce, one.ctypes.data, None, None)
+            record.all_pairs = every
+            message(n.scene_open(eng._number, q, record, out, error))
+    table = cl._bodies.Table(lib, scene.bodies)
+    for sizes in ((count, 2, 2, 1), (1, count, 2, 1), (1, 2, count, 1), (1, 2, 2, count), (count, count, count, count)):
+        motions = nat.Motions(table.number, *sizes)
+        for rows in (count, 1):
+            contacts = nat.Contacts(rows, *[at] * 9)
+            message(n.sweep(eng._number, motions, contacts, 0, job, report, error))
+    message(n.engine_open(nat.Options(workers=2**31 - 1), out, error))
+    name = ctypes.create_string_buffer(8)
+    size = abs(count) % 2**63
+    record = nat.Shape()
+    code = n.library_shape(handle.number, 0, record, at, 64, ctypes.c_int64(), ctypes.addressof(name), size, error)
+    assert code == nat.OK, error.message
+assert n.describe(None, -1) > 0
+roll = eng.rollout_of_shapes(lib, [ball, ball], [0], [1], worlds=1)
+for count in huge:
+    message(n.rollout_submit(roll._number, at, nat.Results(count, at), 0, job, report, error))
+""")
+
+
+# An instance of every exception.
+EVERY: list[cl.ClearanceError] = [
+    cl.ClearanceError("any"),
+    cl.ArrayError("pos_a", "is not finite", 7),
+    cl.ArrayError("pos_b", "has the wrong shape"),
+    cl.CopyError("quat_a", "is float32"),
+    cl.RowError("2 rows without an answer", "pos_a", 3, "NaN"),
+    cl.ShapeError("sphere: radius = -1"),
+    cl.FileError("a.json: no such file"),
+    cl.OptionError("columns: 'x'"),
+    cl.RefusedError("no back end supports it"),
+    cl.NoBackendError("no back end"),
+    cl.NotFoundError("2 shapes have the name 'x'"),
+    cl.ClosedError("the engine is closed"),
+    cl.ForkError("forked"),
+    cl.RefutedError("out.npz: 1 of 2"),
+    cl.CallError("the call failed"),
+    cl.ConcaveError("part.obj: dent of 0.1", "tolerance=0.1 takes it"),
+    cl.StillError("no world advanced"),
+]
+
+
+def test_every_exception_is_tested() -> None:
+    own = {e for _, e in inspect.getmembers(_errors, inspect.isclass) if e.__module__ == _errors.__name__}
+    assert {type(e) for e in EVERY} == own
+    assert all(getattr(cl, e.__name__) is e and e.__name__ in cl.__all__ for e in own)
+
+
+@pytest.mark.parametrize("error", EVERY, ids=lambda e: type(e).__name__)
+def test_round_trip(error: cl.ClearanceError) -> None:
+    """Pickled and copied exceptions have the type, the text and all attributes."""
+    error.add_note("while testing")
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        got = pickle.loads(pickle.dumps(error, protocol))
+        assert type(got) is type(error) and str(got) == str(error) and got.args == error.args
+        assert got.__dict__ == error.__dict__
+    assert copy.copy(error).__dict__ == error.__dict__ and str(copy.deepcopy(error)) == str(error)
+
+
+class Mine(cl.ArrayError):
+    """An exception of a caller, with a constructor of its own."""
+
+    def __init__(self, worker: int) -> None:
+        super().__init__("pos_a", "is bad", worker)
+        self.worker = worker
+
+
+def test_exceptions_of_callers() -> None:
+    got = pickle.loads(pickle.dumps(Mine(4)))
+    assert type(got) is Mine and (got.worker, got.row, str(got)) == (4, 4, "pos_a[4]: is bad")
+
+
+POOLS = """
+import concurrent.futures, multiprocessing, sys
+import numpy as np, clearance as cl
+def work(kind):
+    if kind == "array":
+        raise cl.ArrayError("pos_a", "is bad", 3)
+    lib = cl.Library(); lib.sphere(1)
+    q, zero = np.array([[1.0, 0, 0, 0]]), np.zeros((1, 3))
+    with cl.Engine("cpu", workers=1) as e:
+        if kind == "copy":
+            e.distance(lib, [0], [0], zero, q, zero, q, quat="wxyz", copy=False)
+        if kind == "row":
+            e.distance(lib, [0], [0], zero * np.nan, q, zero, q, quat="wxyz").raise_if_failed()
+if __name__ == "__main__":
+    context = multiprocessing.get_context("spawn")
+    want = {"array": (cl.ArrayError, "pos_a", 3), "copy": (cl.CopyError, "a", -1), "row": (cl.RowError, "pos_a", 0)}
+    with context.Pool(1) as pool, concurrent.futures.ProcessPoolExecutor(1, context) as executor:
+        for kind, (error, array, row) in want.items():
+            # A worker's error that cannot be pickled is never returned: the wait would last for ever.
+            for wait in (pool.apply_async(work, (kind,)).get, executor.submit(work, kind).result):
+                try:
+                    wait(60)
+                    sys.exit("no error")
+                except cl.ClearanceError as e:
+                    assert type(e) is error and (e.array, e.row) == (array, row) and e.reason, repr(e)
+    print("good")
+"""
+
+
+def test_pools(tmp_path: Path) -> None:
+    """Errors of workers come out of multiprocessing.Pool and concurrent.futures as they were raised."""
+    path = tmp_path / "pools.py"
+    path.write_text(POOLS)
+    run: Any = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=150)
+    assert run.returncode == 0 and run.stdout == "good\n", run.stdout + run.stderr

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import NO_TORCH, Pairs
-from test_gradient import smooth
+from test_derivatives import smooth
 
 import clearance as cl
 
