@@ -53,7 +53,7 @@ pictures: lab ## draw lab/results/pictures anew from the results beside it
 	bin/lab matrix --print-only --out lab/results
 
 gpu-check: ## check the scripts for a GPU: pack, unpack elsewhere, run with small sizes
-	./scripts/gpu-check.sh
+	./scripts/gpu-pack.sh --check
 
 gpu-cost: vulkan ## what the shaders cost on GPUs, by compilers and without a GPU; NVIDIA=1: on those of NVIDIA as well
 	GO="$(GO)" NVIDIA="$(NVIDIA)" ./lab/gpucost/setup.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # python.sh [ARGUMENT...]: the checks of the Python package. The wheel is built and installed in a virtual environment,
 # the C interface is tested, then ruff, mypy, pyright and pytest (with the arguments) run, and at the end the wheel is
-# tried in a new environment without compilers (fresh-venv.sh). It needs Python 3.11 and the registries of pip and npm.
+# tried in a new environment without compilers. It needs Python 3.11 and the registries of pip and npm.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 command -v "${GO:-go}" >/dev/null || PATH="$PATH:/usr/local/go/bin"
@@ -32,4 +32,34 @@ pushd python >/dev/null
 CLEARANCE_BATCHBENCH=$PWD/../build/python/batchbench CLEARANCE_NO_TORCH=$(tr '\n' ' ' <"$out/no-torch") \
 	CUDA_VISIBLE_DEVICES='' "$bin/python" -m pytest -rs "$@"
 popd >/dev/null
-./scripts/fresh-venv.sh "$out"/dist/*.whl build/python/batchbench
+
+# What a user of the wheel has who has neither Go nor a C compiler. In a new virtual environment, with its programs
+# alone in PATH and the variables of pip alone in the environment, the wheel is installed from its file and its
+# dependencies as wheels from the registry. Then the doctor, every example, and the tests that compare answers and files
+# with those of batchbench, bit for bit, run there.
+wheel=$(realpath -e "$out"/dist/*.whl) batchbench=$PWD/build/python/batchbench root=$PWD
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+"${PYTHON:-python3}" -m venv "$folder/venv"
+bin=$folder/venv/bin
+mapfile -t kept < <(env | grep -E '^(PIP_[A-Z_]+|[a-z]+_proxy|[A-Z]+_PROXY|SSL_CERT_FILE)=' || true)
+alone() { env -i PATH="$bin" HOME="$folder" TMPDIR="$folder" CLEARANCE_BATCHBENCH="$batchbench" "${kept[@]}" "$@"; }
+install() {
+	alone "$bin/python" -m pip install --quiet --disable-pip-version-check --no-input --only-binary :all: \
+		--constraint "$root/python/requirements-dev.txt" "$@"
+}
+
+alone "$bin/python" - <<-'END'
+	import shutil, sys
+	found = [t for t in ("go", "gcc", "g++", "cc", "c++", "clang", "ld", "make") if shutil.which(t)]
+	sys.exit(f"in PATH, which has to be without compilers: {found}" if found else 0)
+END
+cd "$folder" # where nothing of the repository can be imported
+install "$wheel"
+alone "$bin/clearance" doctor
+install gymnasium pyarrow matplotlib pytest # of the examples and of the tests
+alone "$bin/python" "$root/examples/arm_env.py" --worlds 256 --steps 10
+alone "$bin/python" "$root/examples/grasps.py" --grasps 2000
+alone "$bin/python" "$root/examples/trajectory.py" --out trajectory.png
+alone "$bin/python" -m pytest --config-file "$root/python/pyproject.toml" --rootdir "$root/python" -rs \
+	"$root"/python/tests/test_{answers,score,allpairs,examples}.py

@@ -69,8 +69,6 @@ func TestOutputNeverEatsInput(t *testing.T) {
 			filepath.Join(folder, "part.obj")},
 		{"run", "--sets", "mesh", "--mesh", mesh, "--json", mesh},
 		{"throughput", "--set", "mesh", "--mesh", f.dir, "--json", mesh},
-		{"peers", "--from", f.shapes, "--json", f.shapes},
-		{"peers", "--from", f.shapes, "--markdown", f.shapes},
 	} {
 		command(args...).want(t, exitBadInput).says(t, "are one file")
 		if contents() != before {
@@ -177,21 +175,13 @@ func TestFlagRange(t *testing.T) {
 	for _, args := range [][]string{
 		{"run", "--rounds", huge}, {"run", "--workers", huge}, {"run", "--pairs", huge},
 		{"run", "--max-iterations", huge},
-		{"peers", "--rounds", huge}, {"matrix", "--rounds", huge}, {"matrix", "--pairs", huge},
-		{"matrix", "--threads", huge}, {"matrix", "--threads", "-1"}, {"matrix", "--pairs", "-1"},
-		{"matrix", "--thread-pairs", "0"},
 		{"fit", "--mesh", "none.obj", "--shapes", "s.json", "--vertices", huge},
 		{"fit", "--mesh", "none.obj", "--shapes", "s.json", "--vertices", "3"},
-		{"peers", "--rows", huge}, {"peers", "--rows", "4194305"},
 		{"throughput", "--sizes", "268435457"}, {"throughput", "--link", "1,Inf"},
-		{"compare", "--alpha", "0", "a.json", "b.json"}, {"compare", "--alpha", "NaN", "a.json", "b.json"},
 		{"generate", "--set", "boxes", "--shapes", "s.json", "--out", "p.npz", "--pairs", huge},
 	} {
 		o := command(args...).want(t, exitBadInput).says(t, "want ")
 		flag, value := args[len(args)-2], strings.TrimPrefix(args[len(args)-1], "1,")
-		if args[0] == "compare" {
-			flag, value = args[1], args[2]
-		}
 		if !strings.Contains(o.stderr, flag) || !strings.Contains(o.stderr, value) {
 			t.Errorf("%v: %s", args, o.stderr)
 		}

@@ -2,13 +2,18 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"clearance/batch"
 	"clearance/dataset"
+	"clearance/geom"
 )
 
 const wedge = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
@@ -175,5 +180,126 @@ func TestModelRefused(t *testing.T) {
 			args := append([]string{name, "--worlds", in("wedges.npz"), "--out", in("out.npz")}, c.args...)
 			command(args...).want(t, exitBadInput).says(t, c.says)
 		}
+	}
+}
+
+// interpreter makes a shell script the interpreter of the Python package. The first argument is -P; an import has two
+// more, a command of the package -m, clearance, its name and its own arguments.
+func interpreter(t *testing.T, script string) {
+	t.Helper()
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "python")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(pythonVariable, path)
+}
+
+// TestPythonCommands gives all arguments to the Python package, and takes its output and its error.
+func TestPythonCommands(t *testing.T) {
+	interpreter(t, `[ "$2" = -c ] && exit 0
+echo "$@"`)
+	for _, name := range []string{"view", "decompose"} {
+		got := command(name, "--pairs", "a b", "--help").want(t, exitGood).stdout
+		if want := "-P -m clearance " + name + " --pairs a b --help\n"; got != want {
+			t.Errorf("%s ran %q, want %q", name, got, want)
+		}
+	}
+	interpreter(t, `[ "$2" = -c ] && exit 0
+echo "usage: view" >&2
+echo "clearance: pairs.npz has no column shape_a" >&2
+exit 3`)
+	command("view").want(t, exitBadInput).says(t, "view: pairs.npz has no column shape_a")
+}
+
+// TestPythonMissing says what to install where the package or the interpreter is missing.
+func TestPythonMissing(t *testing.T) {
+	interpreter(t, `echo "ModuleNotFoundError: No module named 'clearance'" >&2
+exit 1`)
+	for _, name := range []string{"view", "decompose"} {
+		command(name).want(t, exitBadInput).says(t, "No module named 'clearance'").says(t, "make wheel").
+			says(t, pythonVariable)
+	}
+	t.Setenv(pythonVariable, filepath.Join(t.TempDir(), "none"))
+	command("view").want(t, exitBadInput).says(t, "no such file").says(t, "make wheel")
+}
+
+// TestPythonInterrupted ends the interpreter.
+func TestPythonInterrupted(t *testing.T) {
+	interpreter(t, `[ "$2" = -c ] && exit 0
+exec sleep 36000`)
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	got := commandContext(ctx, "decompose", "a.stl", "a.obj").want(t, exitInterrupted)
+	if !strings.Contains(got.stderr, "interrupted") {
+		t.Errorf("ended with %q", got.stderr)
+	}
+}
+
+// boxOBJ writes a box of 200 × 120 × 80 mm as triangles.
+func boxOBJ(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	for i := range 8 {
+		sign := func(bit int) float64 { return float64(1 - 2*(i>>bit&1)) }
+		fmt.Fprintf(&b, "v %g %g %g\n", 0.1*sign(0), 0.06*sign(1), 0.04*sign(2))
+	}
+	for _, f := range [][4]int{{1, 3, 7, 5}, {2, 6, 8, 4}, {1, 5, 6, 2}, {3, 4, 8, 7}, {1, 2, 4, 3}, {5, 7, 8, 6}} {
+		fmt.Fprintf(&b, "f %d %d %d\nf %d %d %d\n", f[0], f[1], f[2], f[0], f[2], f[3])
+	}
+	path := filepath.Join(t.TempDir(), "brick.obj")
+	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestFit fits both kinds to a box and reads the shapes back.
+func TestFit(t *testing.T) {
+	mesh := boxOBJ(t)
+	for _, kind := range []geom.Kind{geom.KindSmoothHull, geom.KindSuperquadric} {
+		dir := t.TempDir()
+		shapes, report := filepath.Join(dir, "shapes.json"), filepath.Join(dir, "report.json")
+		o := command("fit", "--kind", kind.String(), "--vertices", "8", "--mesh", mesh, "--shapes", shapes, "--json",
+			report).want(t, exitGood)
+		if !strings.Contains(o.stdout, "brick") {
+			t.Errorf("%s: the table does not name the mesh:\n%s", kind, o.stdout)
+		}
+		list, names, err := dataset.ReadShapes(shapes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) != 1 || list[0].Kind() != kind || names[0] != "brick" {
+			t.Errorf("%s: the file holds %v, %v", kind, list, names)
+		}
+		rows := readReport[[]fitRow](t, report)
+		if len(rows) != 1 || rows[0].Vertices != 8 || !(rows[0].Relative > 0 && rows[0].Relative < 0.1) {
+			t.Errorf("%s: report %+v, want an error below a tenth of the size", kind, rows)
+		}
+		if (rows[0].Rotation != nil) != (kind == geom.KindSuperquadric) {
+			t.Errorf("%s: pose %v", kind, rows[0].Rotation)
+		}
+	}
+}
+
+// TestFitErrors: a mesh that cannot be fitted gives an error with the reason.
+func TestFitErrors(t *testing.T) {
+	mesh, out := boxOBJ(t), filepath.Join(t.TempDir(), "shapes.json")
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"--mesh is missing", []string{"--shapes", out}},
+		{"--shapes is missing", []string{"--mesh", mesh}},
+		{"want smooth_hull or superquadric", []string{"--mesh", mesh, "--shapes", out, "--kind", "box"}},
+		{"want 4 to", []string{"--mesh", mesh, "--shapes", out, "--vertices", "3"}},
+		{"no such file", []string{"--mesh", mesh + ".stl", "--shapes", out}},
+	} {
+		command(append([]string{"fit"}, c.args...)...).want(t, exitBadInput).says(t, c.want)
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("a failed run left a file of shapes")
 	}
 }

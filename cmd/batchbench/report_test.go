@@ -124,3 +124,165 @@ func TestColumnsRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// TestSampleShares: the shares of the chunks add up to the sample.
+func TestSampleShares(t *testing.T) {
+	for _, c := range []checker{{total: 10, sample: 3}, {total: 1000003, sample: 1000}, {total: 7, sample: 7},
+		{total: 5, sample: 0}, {total: 1 << 62, sample: 1 << 61}} {
+		var sum, last int64
+		step := c.total/1000 + 3
+		for row := int64(0); row < c.total; row += step {
+			hi := min(row+step, c.total)
+			n := c.share(hi, c.sample) - c.share(row, c.sample)
+			if n < 0 || n > hi-row {
+				t.Fatalf("%d rows of [%d, %d) in the sample", n, row, hi)
+			}
+			sum, last = sum+n, hi
+		}
+		if sum != c.sample || last != c.total {
+			t.Errorf("a sample of %d of %d rows became %d", c.sample, c.total, sum)
+		}
+	}
+}
+
+// TestProofVerdict: a depth that is refuted is a wrong answer, and one that is neither proved nor refuted is not good.
+func TestProofVerdict(t *testing.T) {
+	for _, c := range []struct {
+		proof *verify.Proof
+		code  int
+		says  string
+	}{
+		{nil, exitGood, ""}, {&verify.Proof{Proved: 3}, exitGood, ""},
+		{&verify.Proof{Refuted: 2}, exitWrong, "2 wrong answers"},
+		{&verify.Proof{Unproved: 1}, exitWrong, "1 depth neither proved nor refuted"},
+	} {
+		r := verifyReport{Audit: new(verify.Report), Compare: new(verify.Comparison), Proof: c.proof}
+		err := r.verdict()
+		if c.code == exitGood && err != nil ||
+			c.code != exitGood && (err == nil || console.ExitCode(err) != c.code ||
+				!strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%+v: %v", c.proof, err)
+		}
+	}
+	s := setReport{Disproved: 1}
+	if s.good() || s.wrong() != 1 {
+		t.Errorf("a refuted depth is good")
+	}
+}
+
+// Pairs of flat shapes have no growth distance. The adversarial set has some; they are no faults of a run, but a row
+// that is invalid without such a reason is.
+func TestRunWithoutValue(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run.json")
+	text := command("run", "--query", "growth", "--sets", "adversarial", "--pairs", "300", "--rounds", "1", "--sample",
+		"20", "--backend", "cpu", "--json", out).want(t, exitGood).stdout
+	total := readReport[runReport](t, out).Total
+	if total.Undefined == 0 || total.Undefined != total.Counts.Invalid {
+		t.Errorf("%d rows without a value, %d invalid", total.Undefined, total.Counts.Invalid)
+	}
+	if want := plural(total.Undefined, "row") + " without a value of the query"; !strings.Contains(text, want) ||
+		!strings.Contains(text, "every answer is good") || strings.Contains(text, "is invalid:") {
+		t.Errorf("want %q and no faults:\n%s", want, text)
+	}
+	total.Undefined--
+	if total.good() {
+		t.Error("a row is invalid without a reason, and every answer good")
+	}
+}
+
+// Every size of every set is measured, including the empty batch, on the CPU alone or on a
+// Vulkan device and the CPU.
+func TestThroughput(t *testing.T) {
+	f := newFiles(t, ".npz")
+	o := command("throughput", "--backend", "cpu", "--sizes", "0, 1,1e3,2e5", "--set", "boxes,ellipsoids", "--query",
+		"collide", "--time", "1ms", "--json", f.json).want(t, exitGood)
+	r := readReport[throughputReport](t, f.json)
+	if len(r.Backends) != 1 || len(r.Points) != 8 || r.Query != "collide" || r.Separated {
+		t.Fatalf("report %+v", r)
+	}
+	for i, rows := range []int{0, 1, 1000, 200_000} {
+		p := r.Points[i]
+		if p.Rows != rows || p.Set != "boxes" || p.Calls < minCalls || !(p.Seconds > 0) || p.KernelSeconds != nil ||
+			p.Declined != 0 {
+			t.Errorf("point %+v", p)
+		}
+		if want := verify.Number(float64(rows) / float64(p.Seconds)); p.PairsPerSecond != want {
+			t.Errorf("%d pairs in %v s are %v/s", rows, p.Seconds, p.PairsPerSecond)
+		}
+	}
+	if n := strings.Count(o.stdout, "ellipsoids"); n != 4 {
+		t.Errorf("%d lines for the ellipsoids:\n%s", n, o.stdout)
+	}
+}
+
+func TestThroughputVulkan(t *testing.T) {
+	f := newFiles(t, ".npz")
+	command("throughput", "--backend", "vulkan", "--sizes", "0,1000", "--set", "boxes", "--separated", "--time", "1ms",
+		"--link", "1e-6,1e-6", "--json", f.json).
+		orNoVulkan(t).want(t, exitGood)
+	r := readReport[throughputReport](t, f.json)
+	if len(r.Backends) != 2 || len(r.Points) != 4 || !r.Separated {
+		t.Fatalf("report %+v", r)
+	}
+	for i, p := range r.Points {
+		if want := []string{"vulkan", "cpu"}[i%2]; p.Backend != want || p.Declined > 100 {
+			t.Errorf("point %+v, want one of %s, without depths", p, want)
+		}
+		if onDevice := i%2 == 0; (p.BytesUp != nil) != onDevice || (p.LinkShare != nil) != (onDevice && p.Rows > 0) {
+			t.Errorf("point %+v: bytes of a device: %v", p, onDevice)
+		} else if onDevice && p.Rows > 0 {
+			// Two poses and the indices of a pair; distance, gap, normal, witnesses, status.
+			want := verify.Number(float64(1000*(2*56+16)+1000*48) / float64(p.Seconds))
+			if *p.BytesUp != 1000*(2*56+16) || *p.BytesDown != 1000*48 ||
+				math.Abs(float64(*p.LinkShare/want)-1) > 1e-9 {
+				t.Errorf("%d bytes up, %d down, %v of the link, want %v", *p.BytesUp, *p.BytesDown, *p.LinkShare, want)
+			}
+		}
+	}
+}
+
+// TestThroughputPenetrating: depths are measured, and those on a device are answered by it.
+func TestThroughputPenetrating(t *testing.T) {
+	for _, backend := range []string{"cpu", "vulkan"} {
+		t.Run(backend, func(t *testing.T) {
+			f := newFiles(t, ".npz")
+			o := command("throughput", "--backend", backend, "--beside", "none", "--sizes", "300", "--set", "boxes",
+				"--penetrating", "--query", "penetration", "--time", "1ms", "--json", f.json)
+			if backend == "vulkan" {
+				o.orNoVulkan(t)
+			}
+			o.want(t, exitGood)
+			r := readReport[throughputReport](t, f.json)
+			if len(r.Points) != 1 || !r.Penetrating || r.Separated || r.Points[0].Declined != 0 ||
+				r.Points[0].Rows != 300 {
+				t.Errorf("report %+v", r)
+			}
+			if !strings.Contains(o.stdout, "penetrating pairs") {
+				t.Errorf("the report does not say which pairs:\n%s", o.stdout)
+			}
+		})
+	}
+}
+
+func TestThroughputRefuses(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--sizes", "1e3,many"}, `--sizes: "many" is not a number of pairs`},
+		{[]string{"--sizes", "1.5"}, `"1.5" is not a number of pairs`},
+		{[]string{"--sizes", "-1"}, `"-1" is not a number`},
+		{[]string{"--sizes", "NaN"}, `"NaN" is not a number`},
+		{[]string{"--separated", "--penetrating"}, "separated"},
+		{[]string{"--set", "stars"}, `--set: unknown set "stars"`},
+		{[]string{"--link", "5"}, "want two bandwidths above 0"},
+		{[]string{"--link", "5,0"}, "want two bandwidths above 0"},
+		{[]string{"--time", "0s"}, "want a time above 0"},
+		{[]string{"--beside", "abacus"}, `--beside "abacus": want cpu, ref or none`},
+		{[]string{"--backend", "vulkan:"}, `--backend "vulkan:": want`},
+		{[]string{"--backend", "auto+cpu"}, `--backend "auto+cpu": want`},
+		{[]string{"--simd", "mmx"}, "mmx"},
+	} {
+		command(append([]string{"throughput"}, c.args...)...).want(t, exitBadInput).says(t, c.want)
+	}
+}

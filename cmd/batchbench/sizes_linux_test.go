@@ -19,10 +19,7 @@ import (
 // noSize are the flags whose texts are names: of what is there, of files to write, or of files that the Python package
 // reads.
 var noSize = []string{"backend", "device", "simd", "columns", "set", "sets", "scene", "kind", "beside", "concave",
-	"package", "path", "tables", "separations", "queries", "precisions", "backends", "questions", "build", "json",
-	"out",
-	"markdown", "pictures", "only", "meshes", "srdf", "step --problems", "step --contacts", "generate --shapes",
-	"fit --shapes", "scaling --cores"}
+	"package", "json", "out", "srdf", "step --problems", "step --contacts", "generate --shapes", "fit --shapes"}
 
 // sized reports whether a flag of a command takes a size: a number of something, or a file that may be large.
 func sized(command string, f *pflag.Flag) bool {
@@ -130,24 +127,13 @@ func sizeCases(t *testing.T, at func(name string) string) []sizeCase {
 			"--workers 2000000000"},
 		{"max-iterations", solvers[:4], with(run, "--max-iterations", "2147483647"), exitGood, ""},
 		{"rounds", []string{"run"}, of("--rounds " + most), exitBadInput, "--rounds " + most},
-		{"rounds", []string{"matrix"}, of("--rounds " + most), exitBadInput, "--rounds " + most},
-		{"rounds", []string{"peers"}, of("--rounds " + most), exitBadInput, "--rounds " + most},
-		{"rounds", []string{"scaling"}, of("--rounds " + most), exitBadInput, "--rounds " + most},
 		{"sample", []string{"run"}, with(run, "--sample", most), exitGood, ""},
-		{"sample", []string{"matrix"}, of("--sample " + most), exitBadInput, "--sample " + most},
 		{"sample", audits, with(pairs, with(results, "--sample", most)...), exitGood, ""},
 		{"prove", audits[:1], with(pairs, with(results, "--prove", most)...), exitGood, ""},
 		{"pairs", []string{"run"}, of("--pairs " + most), exitBadInput, "--pairs " + most},
 		{"pairs", []string{"generate"}, with(of("--set boxes --pairs 1000000000000 --shapes "+at("x.json")), out...),
 			exitBadInput, "1000000000000 rows would take"},
-		{"pairs", []string{"scaling"}, of("--pairs 268435456"), exitBadInput, "268435456 pairs"},
-		{"pairs", []string{"matrix"}, of("--pairs 268435456 --out " + at("m")), exitBadInput, "268435456 pairs"},
-		{"thread-pairs", []string{"matrix"}, of("--thread-pairs 268435456 --out " + at("m")), exitBadInput,
-			"268435456 pairs"},
-		{"sizes", []string{"matrix"}, of("--sizes 1e8 --out " + at("m")), exitBadInput, "100000000 pairs"},
 		{"sizes", []string{"throughput"}, of("--sizes 1e8"), exitBadInput, "100000000 pairs"},
-		{"threads", []string{"matrix"}, of("--threads 2000000000"), exitBadInput, "--threads 2000000000"},
-		{"rows", []string{"peers"}, of("--rows 2000000000"), exitBadInput, "--rows 2000000000"},
 		{"vertices", []string{"fit"}, of("--vertices 2000000000 --mesh x.obj --shapes " + at("x.json")), exitBadInput,
 			"--vertices 2000000000"},
 		{"limit", []string{"contact"}, of("--scene slide --worlds 2 --reference --limit " + most), exitGood, ""},
@@ -208,8 +194,6 @@ func sizeCases(t *testing.T, at func(name string) string) []sizeCase {
 			exitBadInput, "1500000000 rows"},
 		{"states", []string{"verify contact"}, []string{"--results", at("steps.npz"), "--contacts", at("contacts.npz"),
 			"--scene", "ground", "--count", "2", "--states", at("listed.npz")}, exitBadInput, "1500000000 rows"},
-		{"from", []string{"peers"}, of("--from " + at("huge.json")), exitBadInput, "9663676416 bytes"},
-		{"", []string{"compare"}, []string{at("huge.json"), at("huge.json")}, exitBadInput, "9663676416 bytes"},
 	}
 }
 

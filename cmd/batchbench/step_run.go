@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -14,10 +16,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"clearance/contact"
 	"clearance/dataset"
+	"clearance/dataset/output"
 	"clearance/geom"
+	"clearance/internal/memory"
 )
 
 // stepRun is a simulation whose recorded steps are saved part by part. A part is a file of states, and one of contact
@@ -449,4 +454,236 @@ func (r *stepRun) join(kind, path string, rest *columnBuffer, rows int64, texts 
 		}
 		return out.Write(rest.rows, rest.slices()...)
 	})
+}
+
+// The folder OUT.parts of an interrupted run of `step`: parts of the files of results, and the state behind them. One
+// run writes to it at a time, and a run that goes on takes nothing that has been altered.
+
+// partKinds are the kinds of the parts of a run.
+var partKinds = []string{"states", "problems", "contacts"}
+
+func (r *stepRun) part(kind string, k int) string {
+	return filepath.Join(r.folder, fmt.Sprintf("%s-%06d.npz", kind, k))
+}
+
+// isOurs reports whether a run writes files of that name, or had begun to when it was killed.
+func isOurs(name string) bool {
+	if name = output.FinalName(name); name == runFile {
+		return true
+	}
+	return slices.ContainsFunc(partKinds, func(kind string) bool {
+		match, _ := filepath.Match(kind+"-[0-9][0-9][0-9][0-9][0-9][0-9].npz", name)
+		return match
+	})
+}
+
+// lock makes the folder if it is not there, and holds it until the run ends: a second run is an error.
+func (r *stepRun) lock() error {
+	if err := os.Mkdir(r.folder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	folder, err := os.Open(r.folder)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		folder.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return fmt.Errorf("%s: another run writes to it; give another --out", r.folder)
+		}
+		if !errors.Is(err, syscall.ENOTSUP) && !errors.Is(err, syscall.ENOSYS) { // file systems without locks
+			return fmt.Errorf("%s: %w", r.folder, err)
+		}
+	}
+	r.locked = folder
+	return nil
+}
+
+// clear removes the files of a run. Files that are of no run are an error, and then none is removed.
+func (r *stepRun) clear() error {
+	entries, err := os.ReadDir(r.folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !isOurs(e.Name()) {
+			return fmt.Errorf("%s has the file %s, which is not that of a run; remove it", r.folder, e.Name())
+		}
+	}
+	for _, e := range entries {
+		if err := os.Remove(filepath.Join(r.folder, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove ends the run: its folder is no longer needed.
+func (r *stepRun) remove() error {
+	if err := r.clear(); err != nil {
+		return err
+	}
+	if err := os.Remove(r.folder); err != nil {
+		return err
+	}
+	return r.locked.Close()
+}
+
+// hashFile is the SHA-256 of a file.
+func hashFile(path string) (string, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, in); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// hashValues is the SHA-256 of a text and of columns.
+func hashValues(text string, columns ...any) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d %s", len(text), text)
+	for _, c := range columns {
+		switch c := c.(type) {
+		case []float64:
+			hashColumn(h, c)
+		case []int32:
+			hashColumn(h, c)
+		default:
+			panic(fmt.Sprintf("hashValues: a column of %T", c)) // left out, it could be altered
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// hashColumn adds the bytes of a column to a hash, some at a time: they are no second column in memory.
+func hashColumn[T float64 | int32](h io.Writer, column []T) {
+	for part := range slices.Chunk(column, 1<<12) {
+		_ = binary.Write(h, binary.LittleEndian, part) // a hash takes all
+	}
+}
+
+// writePart writes rows as the next part and returns its hash.
+func (r *stepRun) writePart(kind string, rows *columnBuffer) (sum string, err error) {
+	path := r.part(kind, r.parts)
+	if err := rows.write(path); err != nil {
+		return "", err
+	}
+	return hashFile(path)
+}
+
+// checkParts compares the parts with the hashes of the run.
+func (r *stepRun) checkParts() error {
+	kinds := r.kinds()
+	if len(r.sums) != r.parts*len(kinds) {
+		return fmt.Errorf("%s: metadata: %d hashes of %d parts of %d kinds", filepath.Join(r.folder, runFile),
+			len(r.sums),
+			r.parts, len(kinds))
+	}
+	for i, want := range r.sums {
+		path := r.part(kinds[i%len(kinds)], i/len(kinds))
+		got, err := hashFile(path)
+		if err != nil {
+			return err
+		}
+		if got != want {
+			return fmt.Errorf("%s: altered since the run wrote it; remove %s to begin anew", path, r.folder)
+		}
+	}
+	return nil
+}
+
+// kinds are those of the run, in the order in which parts are written.
+func (r *stepRun) kinds() []string {
+	list := partKinds[:1:1]
+	if r.problems != nil {
+		list = append(list, "problems")
+	}
+	if r.contacts != nil {
+		list = append(list, "contacts")
+	}
+	return list
+}
+
+// partBytes is the memory of the rows of a part, and what it takes of the disk: a run is saved before it holds much
+// more. Tests alone change it.
+var partBytes int64 = 256 << 20
+
+// held is the memory of the rows that are in no part yet.
+func (r *stepRun) held() float64 { return r.states.bytes() + r.problems.bytes() + r.contacts.bytes() }
+
+// checkMemory returns an error if the rows of a part take more memory than there is. It looks before the first step.
+// How many contacts a step has is known when it is made.
+func (r *stepRun) checkMemory() error {
+	row := r.rowBytes()
+	r.most = float64(memory.Room(partBytes, 8))
+	// A buffer grows by a quarter at a time, beside the one that it is copied from. A record of problems is made beside
+	// those of the simulation and of the buffer, and forces are summed.
+	record := float64(r.worlds) * (2*row + 8*6*float64(r.bodies))
+	part := float64(r.worlds)*row + min(r.most, r.records(r.flags.steps)*row)
+	what := fmt.Sprintf("a record of %d worlds of %d bodies", r.worlds, r.bodies)
+	return memory.Check(what, record+2.25*part+r.savedBytes())
+}
+
+// savedBytes is the memory of what a saved run keeps of the contacts of the last solves, for as many contacts of each
+// world as there is room for.
+func (r *stepRun) savedBytes() float64 {
+	const contact = 4 + 8 + 2*3*8 + 2*4 // pair, id, position and impulse, and the halves of the id
+	return float64(r.worlds) * contact * float64(max(r.sim.Problem().Contacts, 1))
+}
+
+// checkSaved returns an error if there is no memory to save the run.
+func (r *stepRun) checkSaved() error {
+	return memory.Check(fmt.Sprintf("saving %d worlds of %d bodies", r.worlds, r.bodies), r.savedBytes())
+}
+
+// rowBytes is the memory of a row of states and of problems.
+func (r *stepRun) rowBytes() float64 {
+	n := rowBytes(r.states.specs)
+	if r.problems != nil {
+		n += rowBytes(r.problems.specs)
+	}
+	return n
+}
+
+// records is the number of world-steps that so many steps record, the first state included.
+func (r *stepRun) records(steps int) float64 {
+	return float64(steps/r.flags.every+1) * float64(r.worlds)
+}
+
+// checkDisk returns an error if the files of the run take more of a disk than is free beside the parts that are there:
+// the parts to come, and the results that all parts are joined to before they are removed. Of contacts these are the
+// ones that have been found.
+func (r *stepRun) checkDisk() error {
+	f := r.flags
+	states := r.records(f.steps)
+	parts := states
+	switch {
+	case r.parts > 0:
+		parts -= r.records(r.step)
+	case f.steps < f.saveEvery && states*r.rowBytes() <= r.most:
+		parts = 0
+	}
+	outputs := []memory.Output{{What: fmt.Sprintf("parts of %.0f rows", parts), Path: r.part(partKinds[0], 0),
+		Bytes: parts * r.rowBytes()}}
+	add := func(flag, path string, rows float64, b *columnBuffer) error {
+		if b == nil {
+			return nil
+		}
+		bytes, err := dataset.DiskOfColumns(path, b.specs, int64(rows))
+		outputs = append(outputs, memory.Output{What: fmt.Sprintf("--%s of %.0f rows", flag, rows), Path: path,
+			Bytes: bytes})
+		return err
+	}
+	err := errors.Join(add("out", f.out, states, r.states),
+		add("problems", f.problems, states-float64(r.worlds), r.problems),
+		add("contacts", f.contacts, float64(r.found), r.contacts))
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "dataset: "))
+	}
+	return memory.CheckDisks(outputs...)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 
 	"clearance/batch"
 	"clearance/contact"
+	"clearance/contact/scenes"
+	"clearance/cpu"
 	"clearance/dataset"
 )
 
@@ -391,5 +394,245 @@ func TestContactFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		command("contact", "--problems", b).want(t, exitWrong).says(t, "world 0, contact 0: friction: -1")
+	}
+}
+
+// TestStillResumes: a run of worlds that do not advance ends at the same step with and without an interrupt.
+func TestStillResumes(t *testing.T) {
+	dir := t.TempDir()
+	args := func(name string, more ...string) []string {
+		return append([]string{"step", "--scene", "stack4", "--count", "1", "--steps", "40", "--max-contacts", "3",
+			"--reference", "--out", filepath.Join(dir, name+".npz")}, more...)
+	}
+	command(args("whole")...).want(t, exitWrong).says(t, "the run ends after step 10 of 40")
+	interruptedAt(t, "step", 5, args("parts")...).want(t, exitInterrupted)
+	command(args("parts", "--resume")...).want(t, exitWrong).says(t, "the run ends after step 10 of 40")
+	whole, err := os.ReadFile(filepath.Join(dir, "whole.npz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := os.ReadFile(filepath.Join(dir, "parts.npz"))
+	if err != nil || !bytes.Equal(whole, parts) {
+		t.Errorf("other bytes after an interrupt (%v)", err)
+	}
+}
+
+// TestSaveAgain: after a save that failed, with its first part or all of them on the disk, the next one saves the same
+// rows and states, and the run that goes on has the results of one without a failure.
+func TestSaveAgain(t *testing.T) {
+	beginRun := groundRuns(t)
+	results := map[string][3][]byte{}
+	for _, blocked := range []string{"", "problems-000000.npz", "contacts-000000.npz", runFile} {
+		dir := t.TempDir()
+		in := func(name string) string { return filepath.Join(dir, name) }
+		flags := &stepFlags{out: in("o.npz"), problems: in("p.npz"), contacts: in("c.npz"), every: 1, steps: 4,
+			saveEvery: 9}
+		begin := func() *stepRun {
+			r, err := beginRun(flags)
+			if err != nil {
+				t.Fatalf("%s: %v", blocked, err)
+			}
+			return r
+		}
+		advance := func(r *stepRun) {
+			for range 2 {
+				if err := r.advance(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		r := begin()
+		advance(r)
+		if blocked != "" {
+			path := filepath.Join(r.folder, blocked) // a folder, which no file replaces
+			if err := os.MkdirAll(path, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.save(); err == nil {
+				t.Fatalf("%s: saved onto a folder", blocked)
+			}
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.save(); err != nil {
+			t.Fatal(err)
+		}
+		r.locked.Close()
+		flags.resume = true
+		r = begin()
+		advance(r)
+		if err := r.finish(); err != nil {
+			t.Fatal(err)
+		}
+		var files [3][]byte
+		for i, name := range []string{"o.npz", "p.npz", "c.npz"} {
+			file, err := os.ReadFile(in(name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[i] = file
+			if want := results[""][i]; blocked != "" && !bytes.Equal(files[i], want) {
+				t.Errorf("%s: %s has other bytes after a save that failed", blocked, name)
+			}
+		}
+		results[blocked] = files
+	}
+}
+
+// TestInterruptedAndNotSaved: an interrupted run that cannot be saved says so, and not that its steps are saved.
+func TestInterruptedAndNotSaved(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out.npz")
+	ctx, cancel := context.WithCancel(t.Context())
+	var stderr bytes.Buffer
+	e := &env{Program: program, Stdout: io.Discard, Stderr: &stderr, At: func(_ string, done int) {
+		if done == 3 {
+			if err := os.RemoveAll(out + ".parts"); err != nil {
+				t.Error(err)
+			}
+			cancel()
+		}
+	}}
+	code := e.Run(ctx, newRoot(e), []string{"step", "--scene", "ground", "--count", "3", "--steps", "40", "--out", out})
+	said := stderr.String()
+	if code != exitInterrupted || strings.Contains(said, "are saved in") || !strings.Contains(said, "are not saved") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+}
+
+// TestStepFolder: a run that goes on takes no altered part and no altered state, two runs do not share a folder, and
+// files of others are kept.
+func TestStepFolder(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "o.npz")
+	args := []string{"step", "--scene", "ground", "--count", "2", "--steps", "6", "--save-every", "2", "--out", out}
+	r := &stepRun{folder: out + ".parts"}
+	if err := r.lock(); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(want string, args ...string) {
+		t.Helper()
+		command(args...).want(t, exitBadInput).says(t, want)
+	}
+	refused("another run writes to it", args...)
+	r.locked.Close()
+
+	foreign := filepath.Join(r.folder, "samples-000001.npz")
+	if err := os.WriteFile(foreign, []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	refused("samples-000001.npz, which is not that of a run", args...)
+	if _, err := os.Stat(foreign); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(foreign); err != nil {
+		t.Fatal(err)
+	}
+
+	refused("want a file .parquet or .npz", "step", "--scene", "ground", "--out", filepath.Join(dir, "o.txt"))
+	for _, flag := range []string{"--friction", "--restitution", "--density"} {
+		refused(flag, append(args, flag, "nan")...)
+	}
+	refused("of memory", append(args, "--count", "2000000000000")...)
+
+	// An interrupted run, of which a part, or the state behind it, is altered.
+	flags := &stepFlags{out: out, every: 1, steps: 6, saveEvery: 2}
+	begin := groundRuns(t)
+	interrupted, err := begin(flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := interrupted.advance(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := interrupted.save(); err != nil {
+		t.Fatal(err)
+	}
+	interrupted.locked.Close()
+	flags.resume = true
+	again := func() error {
+		r, err := begin(flags)
+		if r != nil {
+			r.locked.Close()
+		}
+		return err
+	}
+	if err := again(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"states-000000.npz", runFile} {
+		path := filepath.Join(out+".parts", name)
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		altered := bytes.Replace(whole, []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x3f}, []byte{0, 0, 0, 0, 0, 0, 0xf1, 0x3f}, 1)
+		if bytes.Equal(altered, whole) {
+			t.Fatalf("%s has no number 1", name)
+		}
+		if err := os.WriteFile(path, altered, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := again(); err == nil {
+			t.Errorf("%s: taken although it was altered", name)
+		}
+		if err := os.WriteFile(path, whole, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flags.kernels = "others"
+	if err := again(); err == nil || !strings.Contains(err.Error(), "of another run") {
+		t.Errorf("other kernels: %v", err)
+	}
+}
+
+// TestPartsOfLargeRows: a run whose rows would fill the memory that they may take is saved before, and its results are
+// those of a run that was not.
+func TestPartsOfLargeRows(t *testing.T) {
+	run := func() (list [][]byte) {
+		folder := t.TempDir()
+		names := []string{"states.npz", "problems.npz", "contacts.npz"}
+		args := []string{"step", "--scene", "stack4", "--count", "3", "--steps", "20"}
+		for i, flag := range []string{"--out", "--problems", "--contacts"} {
+			args = append(args, flag, filepath.Join(folder, names[i]))
+		}
+		command(args...).want(t, exitGood)
+		for _, name := range names {
+			data, err := os.ReadFile(filepath.Join(folder, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, data)
+		}
+		return list
+	}
+	want := run()
+	defer func(n int64) { partBytes = n }(partBytes)
+	partBytes = 1 << 12
+	for i, data := range run() {
+		if !bytes.Equal(data, want[i]) {
+			t.Errorf("file %d differs", i)
+		}
+	}
+}
+
+// groundRuns returns a function that begins runs of two worlds of boxes on the ground.
+func groundRuns(t *testing.T) (begin func(*stepFlags) (*stepRun, error)) {
+	t.Helper()
+	scene, state, err := scenes.Simulation("ground", 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	solver, err := cpu.New(cpu.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { solver.Close() })
+	return func(f *stepFlags) (*stepRun, error) {
+		f.options.TimeStep = 0.005
+		f.options.Gravity.Z = -9.81
+		return f.begin(scene, state, solver)
 	}
 }

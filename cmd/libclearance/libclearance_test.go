@@ -236,7 +236,7 @@ func checkGlibc(t *testing.T, file *elf.File) {
 		versions++
 		minor, _, _ = strings.Cut(minor, ".") // of 2.2.5
 		if n, err := strconv.Atoi(minor); err != nil || n > newestGlibc {
-			t.Errorf("%s of %s: %s, want 2.%d or older: see scripts/oldglibc.sh", s.Name, s.Library, s.Version,
+			t.Errorf("%s of %s: %s, want 2.%d or older: see scripts/libclearance.sh", s.Name, s.Library, s.Version,
 				newestGlibc)
 		}
 	}

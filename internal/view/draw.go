@@ -3,14 +3,17 @@ package view
 import (
 	"fmt"
 	"image"
+	"image/draw"
 	"math"
 	"strings"
+
+	"golang.org/x/image/font/basicfont"
+	"golang.org/x/image/math/fixed"
+	"gonum.org/v1/gonum/spatial/r3"
 
 	"clearance/batch"
 	"clearance/geom"
 	"clearance/internal/tessellate"
-
-	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // A Frame lists passes, which are drawn one after the other, then the quads of text.
@@ -412,4 +415,205 @@ func bound(x *Answer) string {
 		return fmt.Sprintf("growth factor %.9g +/- %.2g", x.Distance, x.Gap)
 	}
 	return fmt.Sprintf("distance %.9g +/- %.2g m", x.Distance, x.Gap)
+}
+
+// Grid places n cells of a size, in metres, in the plane z = 0 about the origin: row by row, as nearly square as
+// possible.
+type Grid struct {
+	N, Columns int
+	Size       float64
+}
+
+// NewGrid returns the grid of n cells.
+func NewGrid(n int, size float64) Grid {
+	return Grid{N: n, Columns: max(int(math.Ceil(math.Sqrt(float64(n)))), 1), Size: size}
+}
+
+// Rows is the number of rows of the grid.
+func (g Grid) Rows() int { return (g.N + g.Columns - 1) / g.Columns }
+
+// Center is the middle of cell i. The first row is the farthest along y.
+func (g Grid) Center(i int) r3.Vec {
+	return r3.Vec{
+		X: g.Size * (float64(i%g.Columns) - float64(g.Columns-1)/2),
+		Y: g.Size * (float64(g.Rows()-1)/2 - float64(i/g.Columns)),
+	}
+}
+
+// Corners returns the corners of the grid, at a distance above and below its plane.
+func (g Grid) Corners(above float64) (points []r3.Vec) {
+	x, y := g.Size/2*float64(min(g.Columns, max(g.N, 1))), g.Size/2*float64(g.Rows())
+	// Cells of an incomplete first row stand at its left.
+	shift := g.Size / 2 * float64(min(g.Columns, max(g.N, 1))-g.Columns)
+	for i := range 8 {
+		points = append(points, r3.Vec{X: shift + x*float64(i&1*2-1), Y: y * float64(i>>1&1*2-1),
+			Z: above * float64(i>>2*2-1)})
+	}
+	return points
+}
+
+// A Color is red, green, blue and opacity, from 0 to 1.
+type Color [4]float32
+
+// Class is a group of statuses that share a color.
+type Class uint8
+
+// The classes, the worse the later. A body has the class of its worst pair, so that no pair without an answer is
+// hidden.
+const (
+	Unknown   Class = iota // not in any pair
+	Clear                  // proved to be separated
+	Contact                // touching or penetrating
+	Undecided              // without an answer
+	Invalid                // bad input
+)
+
+var classColors = [...]Color{
+	Unknown: {0.55, 0.57, 0.60, 1}, Clear: {0.45, 0.58, 0.74, 1}, Contact: {0.86, 0.10, 0.08, 1},
+	Undecided: {1, 0.86, 0.05, 1}, Invalid: {0.85, 0.10, 0.85, 1},
+}
+
+// Color returns the color of a class: contacts are red, pairs without an answer yellow.
+func (c Class) Color() Color { return classColors[min(c, Invalid)] }
+
+// ClassOf returns the class of a status.
+func ClassOf(s batch.Status) Class {
+	switch s {
+	case batch.Separated:
+		return Clear
+	case batch.Touching, batch.Penetrating:
+		return Contact
+	case batch.Undecided:
+		return Undecided
+	}
+	return Invalid // codes that this version does not know, too
+}
+
+// Colors of the two sides of a pair, and of what is drawn about them.
+var (
+	colorA      = Color{0.30, 0.55, 0.90, 1}
+	colorB      = Color{0.93, 0.62, 0.25, 1}
+	colorOther  = Color{0.62, 0.64, 0.67, 1}
+	colorGround = Color{0.80, 0.81, 0.82, 1}
+	colorText   = Color{0.10, 0.11, 0.13, 1}
+	colorPanel  = Color{1, 1, 1, 0.82}
+	colorStep   = Color{0.05, 0.45, 0.20, 1}
+	colorOrigin = Color{0, 0, 0, 1}
+)
+
+// Background is the color behind all, EdgeColor the color of edges.
+var (
+	Background = Color{0.93, 0.94, 0.95, 1}
+	EdgeColor  = Color{0.12, 0.13, 0.15, 1}
+)
+
+// withAlpha returns c with another opacity.
+func (c Color) withAlpha(a float32) Color { c[3] = a; return c }
+
+// dark returns a darker color.
+func (c Color) dark() Color {
+	for i := range 3 {
+		c[i] *= 0.55
+	}
+	return c
+}
+
+// Cells of the font, in pixels at scale 1.
+const (
+	GlyphWidth  = 7
+	GlyphHeight = 13
+	// glyphColumns is the number of glyphs of a row of the atlas.
+	glyphColumns = 16
+)
+
+// The atlas has the printable ASCII characters, then one for what is not printable, then a filled cell.
+const (
+	firstGlyph  = ' '
+	unprintable = int('~'-firstGlyph) + 1
+	filled      = unprintable + 1
+)
+
+// Atlas returns the glyphs of a font of fixed width as coverage, [GlyphWidth]×[GlyphHeight] pixels each.
+func Atlas() *image.Alpha {
+	rows := (filled + glyphColumns) / glyphColumns
+	atlas := image.NewAlpha(image.Rect(0, 0, glyphColumns*GlyphWidth, rows*GlyphHeight))
+	for i := range filled {
+		c := rune(firstGlyph + i)
+		if i == unprintable {
+			c = '\ufffd'
+		}
+		at := image.Pt(i%glyphColumns*GlyphWidth, i/glyphColumns*GlyphHeight)
+		dot := fixed.P(at.X, at.Y+basicfont.Face7x13.Ascent)
+		r, mask, from, _, ok := basicfont.Face7x13.Glyph(dot, c)
+		if ok {
+			draw.DrawMask(atlas, r.Intersect(cellOf(i)), image.Opaque, image.Point{}, mask, from, draw.Over)
+		}
+	}
+	draw.Draw(atlas, cellOf(filled), image.Opaque, image.Point{}, draw.Src)
+	return atlas
+}
+
+// cellOf is the place of a glyph in the atlas.
+func cellOf(i int) image.Rectangle {
+	at := image.Pt(i%glyphColumns*GlyphWidth, i/glyphColumns*GlyphHeight)
+	return image.Rectangle{Min: at, Max: at.Add(image.Pt(GlyphWidth, GlyphHeight))}
+}
+
+// A Quad is a rectangle of the screen, in pixels from the left upper corner, with its part of the atlas, in pixels.
+type Quad struct {
+	Screen image.Rectangle
+	Atlas  image.Rectangle
+	Color  Color
+}
+
+// Printable returns a text in the characters of the font: others, as names in files may have them, become "\ufffd", and
+// a text of more than limit characters ends in "...".
+func Printable(text string, limit int) string {
+	clean := strings.Map(func(c rune) rune {
+		if c >= firstGlyph && c <= '~' {
+			return c
+		}
+		return '\ufffd'
+	}, text)
+	if r := []rune(clean); len(r) > limit {
+		return string(r[:max(limit-3, 0)]) + "..."
+	}
+	return clean
+}
+
+// appendText appends the quads of lines of text with the left upper corner at x, y.
+func appendText(quads []Quad, x, y, scale int, color Color, text string) []Quad {
+	column := 0
+	for _, c := range text {
+		if c == '\n' {
+			column, y = 0, y+scale*(GlyphHeight+2)
+			continue
+		}
+		i := int(c) - firstGlyph
+		if i < 0 || i >= unprintable {
+			i = unprintable
+		}
+		if i > 0 { // not a space
+			at := image.Pt(x+scale*GlyphWidth*column, y)
+			quads = append(quads, Quad{image.Rectangle{at, at.Add(image.Pt(scale*GlyphWidth, scale*GlyphHeight))},
+				cellOf(i), color})
+		}
+		column++
+	}
+	return quads
+}
+
+// panel appends a text on a panel, which begins at x, y, and returns the size of the panel.
+func panel(quads []Quad, x, y, scale int, text string) ([]Quad, image.Point) {
+	lines := strings.Split(text, "\n")
+	columns := 0
+	for _, l := range lines {
+		columns = max(columns, len([]rune(l)))
+	}
+	margin := 6 * scale
+	size := image.Pt(columns*GlyphWidth*scale+2*margin, len(lines)*(GlyphHeight+2)*scale+2*margin)
+	at := image.Pt(x, y)
+	full := cellOf(filled)
+	quads = append(quads, Quad{image.Rectangle{at, at.Add(size)}, full.Inset(2), colorPanel})
+	return appendText(quads, x+margin, y+margin, scale, colorText, text), size
 }
