@@ -28,8 +28,8 @@ type gradients struct {
 // Multiply takes a product of the Jacobians of the rows of a step with vectors. d says which derivatives are taken; the
 // columns of the options do not matter.
 //
-// answers are those of the step at the poses of w, with the columns that derivatives need and the precision of the batch;
-// no step is made then, and the batch may be in use or closed. Without them the batch answers the step and keeps
+// answers are those of the step at the poses of w, with the columns that derivatives need and the precision of the
+// batch; no step is made then, and the batch may be in use or closed. Without them the batch answers the step and keeps
 // the answers to itself, on the device where there is one: gradients of bodies alone.
 //
 // A row has the gradient of the parts that attain it, moved to their bodies. Rows that bounds have ruled out and rows
