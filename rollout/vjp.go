@@ -184,7 +184,7 @@ func (p *products) list(b *Batch, tiles []*tile, lo, hi int) {
 	s.Sets[0], s.Groups[0], s.Worlds[0] = 0, 0, 0
 	s.Others, s.Bodies, s.PerWorld = resized(s.Others, 2*groups), resized(s.Bodies, 2*sets), m
 	s.Positions, p.operands = resized(s.Positions, 3*m*(hi-lo)), resized(p.operands, operand*groups)
-	b.team.run(len(tiles), func(_, i int) { p.add(b, tiles[i], p.from[i][0], p.from[i][1], lo) })
+	b.team.Run(len(tiles), func(_, i int) { p.add(b, tiles[i], p.from[i][0], p.from[i][1], lo) })
 }
 
 // add adds the rows of a tile, which are in the order of their worlds and pairs: each is a set, and a group by itself

@@ -1,16 +1,16 @@
 package table
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"reflect"
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 
+	"clearance/internal/fault"
 	"clearance/internal/memory"
-	"clearance/internal/meter"
 )
 
 // DefaultMemory is the memory budget of a file, unless its reader is given another.
@@ -85,51 +85,10 @@ func WorkersOr(n int) int {
 // further one begins. It returns the error of the lowest index, which does not depend on the number of workers. A panic
 // is an error.
 func Parallel(workers, n int, f func(i int) error) error {
-	call := func(i int) (err error) {
+	return fault.Each(context.Background(), workers, n, func(i int) (err error) {
 		defer Caught(&err)
 		return f(i)
-	}
-	if workers = min(workers, n); workers <= 1 {
-		if n > 1 {
-			defer meter.Worker().End()
-		}
-		for i := range n {
-			if err := call(i); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	var next, failed atomic.Int64
-	failed.Store(int64(n))
-	errs := make([]error, workers)
-	lowest := make([]int, workers)
-	var all sync.WaitGroup
-	for w := range workers {
-		all.Go(func() {
-			defer meter.Worker().End()
-			for failed.Load() == int64(n) {
-				i := int(next.Add(1) - 1)
-				if i >= n {
-					return
-				}
-				if err := call(i); err != nil {
-					errs[w], lowest[w] = err, i
-					failed.Store(int64(i))
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-	first := n
-	var err error
-	for w, e := range errs {
-		if e != nil && lowest[w] < first {
-			first, err = lowest[w], e
-		}
-	}
-	return err
+	})
 }
 
 // Caught converts a panic, which the Parquet library raises on some failed writes, to an error.

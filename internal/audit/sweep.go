@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"runtime"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/fault"
 	"clearance/ref"
 	"clearance/rollout"
 	"clearance/rollout/sweep"
@@ -297,39 +299,30 @@ func (a *Sweep) run(ctx context.Context, job *rollout.SweepJob, s *Sample, solve
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	var group sync.WaitGroup
-	var mu sync.Mutex
-	rows := make(chan int)
-	for range workers {
-		group.Go(func() {
-			c := newSweepAuditor(job)
-			for row := range rows {
-				p := c.pair(row)
-				err := c.row(row, &p)
-				mu.Lock()
-				switch {
-				case errors.Is(err, errUnproved):
-					a.Unproved++
-				case err != nil:
-					a.note(row, err)
-				}
-				a.Poses += c.poses
-				c.poses = 0
-				mu.Unlock()
-			}
-		})
-	}
+	var rows []int
 	for row := range solve.within(0, a.Rows) {
-		if ctx.Err() != nil {
-			break
-		}
 		if a.Sample++; !refuted[row] {
-			rows <- row
+			rows = append(rows, row)
 		}
 	}
-	close(rows)
-	group.Wait()
-	return ctx.Err()
+	var mu sync.Mutex
+	return fault.Blocks(ctx, workers, len(rows), 1, func(_ int, blocks iter.Seq2[int, int]) {
+		c := newSweepAuditor(job)
+		for i := range blocks {
+			p := c.pair(rows[i])
+			err := c.row(rows[i], &p)
+			mu.Lock()
+			switch {
+			case errors.Is(err, errUnproved):
+				a.Unproved++
+			case err != nil:
+				a.note(rows[i], err)
+			}
+			a.Poses += c.poses
+			c.poses = 0
+			mu.Unlock()
+		}
+	})
 }
 
 // note counts a refuted row.
