@@ -1,12 +1,12 @@
-// Package fault has workers share the pieces of a call: the one loop over workers of the module. Their CPU time counts as
-// that of workers, and no piece begins once the context has ended or a worker has panicked. A panic becomes the error of
-// the call; one that nobody recovers on a goroutine of its own would end the process.
+// Package fault has workers share the pieces of a call: the one loop over workers of the module. Their CPU time counts
+// as that of workers, and no piece begins once the context has ended or a worker has panicked. A panic becomes the error
+// of the call; one that nobody recovers on a goroutine of its own would end the process.
 //
 // [Each] calls a function for every piece and returns the first error, [Blocks] hands blocks of rows to workers with
-// memory of their own, and a [Team] is kept between calls, so that they allocate nothing. A pipeline, whose stages wait
-// for one another, starts its goroutines itself: each defers [Keeper.Keep], the goroutine that waits for them calls
-// [Keeper.Raise], and a function whose error stands for the call defers [Recover]. Panics of the caller's own functions,
-// such as a function that takes the progress, go on.
+// memory of their own, and a [Team] is kept between calls, so that they allocate nothing. A pipeline starts the
+// goroutines of its stages itself: each defers [Keeper.Keep], the goroutine that waits for them calls [Keeper.Raise],
+// and a function whose error stands for the call defers [Recover]. Panics of the caller's own functions, such as a
+// function that takes the progress, go on.
 package fault
 
 import (
@@ -90,8 +90,8 @@ func (t *Team) blocks(yield func(lo, hi int) bool) {
 	}
 }
 
-// all has workers share the rows, each on a goroutine of its own unless there is only one, so that a worker may call it.
-// It returns the panic of a worker or the error of the context.
+// all has workers share the rows, each on a goroutine of its own unless there is only one: a worker of another team may
+// call it. It returns the panic of a worker or the error of the context.
 func (t *Team) all(workers int) error {
 	if workers = min(max(workers, 1), (t.n+t.size-1)/t.size); workers == 1 {
 		t.loop(0)
