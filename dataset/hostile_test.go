@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/file"
 
 	"clearance/batch"
 	"clearance/dataset/parquet"
@@ -161,6 +163,35 @@ func TestParquetPageHostile(t *testing.T) {
 			data := page(goodParquet(t), func(h *thriftNode, body []byte) []byte { c.change(h); return body })
 			wantRefused(t, data, 8*mib, append(where, c.want)...)
 		})
+	}
+}
+
+// TestLibraryHasNoBounds: arrow-go allocates what a page unpacks to, whatever its header declares. Once it does not,
+// its reader of pages can take the place of ours.
+func TestLibraryHasNoBounds(t *testing.T) {
+	bomb := testkit.ZstdBomb(100) // 13 MB from 400 bytes
+	p := goodParquet(t)
+	p.chunk(0).set(4, thrift.I32, int64(compress.Codecs.Zstd))
+	h, _ := readTree(t, p.pages(0))
+	h.set(3, thrift.I32, int64(len(bomb)))
+	p.setPages(0, append(h.write(nil), bomb...))
+	data := p.join()
+	library := testkit.Allocated(func() {
+		r, err := file.NewParquetReader(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := r.RowGroup(0).Column(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, _ = c.(*file.Int32ColumnChunkReader).ReadBatch(100, make([]int32, 100), nil, nil)
+	})
+	path := testkit.TempFile(t, "bomb.parquet", data)
+	own := testkit.Allocated(func() { _, _ = ReadPairs(path) })
+	if own > 4<<20 || library < 5*own {
+		t.Errorf("%d bytes allocated, by the library %d, for a page of 13 MB in a file of %d bytes", own, library,
+			len(data))
 	}
 }
 

@@ -10,6 +10,10 @@ import (
 	"clearance/dataset/table"
 )
 
+// This file checks the metadata of a file and the headers of its pages before arrow-go 18.8 decodes them. The library
+// takes the number of children of a schema element at its word: 1.9 kB that claim 2^31-1 have it ask for 32 GiB, which
+// ends the process; here they are refused after 8 MiB at most (TestParquetFooterHostile).
+
 // Limits of a schema. A column of ours is a number or a list of them: a root, a group, a
 // repeated group and a leaf.
 const (

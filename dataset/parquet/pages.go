@@ -19,10 +19,10 @@ import (
 	"clearance/dataset/table"
 )
 
-// pageReader reads the pages of a column chunk in place of the library's own, which
-// decompresses whatever a page unpacks to: here headers are checked first, decompression
-// stops at the size that the header declares, and buffers count in the memory budget of the
-// file. The library decodes the values of the pages.
+// pageReader reads the pages of a column chunk in place of the reader of arrow-go 18.8, which decompresses whatever a
+// page unpacks to: for a file of 134 kB whose page unpacks to 4.3 GB it allocates 25 GB, this one 1 MB
+// (TestLibraryHasNoBounds has a smaller one). Headers are checked first, decompression stops at the size that the
+// header declares, and buffers count in the memory budget of the file. The library decodes the values of the pages.
 type pageReader struct {
 	f     io.ReaderAt
 	at    int64 // in the file
@@ -259,9 +259,11 @@ func (p *pageReader) Reset(parquet.BufferedReader, int64, compress.Compression, 
 	p.err = errors.New("a page reader is not used again")
 }
 
-// This file reads pages of plain values, which need no decoding: once the levels are known to be those of rows without
-// nulls, the values go from the file into the column. The readers of the Arrow library (arrow-go 18.8) copy them twice
-// and return two levels of 16 bits for each of them. All other pages are the library's.
+// Pages of plain values need no decoding: once the levels are known to be those of rows without nulls, the values go
+// from the file into the column. The readers of arrow-go 18.8 copy them twice and return two levels of 16 bits for each
+// of them. It gains (CPU time of a row, Xeon, BenchmarkLibrary): pairs 22 ns where the library takes 93 to 97, results
+// 14 where it takes 50 to 60, and 2 bytes of memory a row where it allocates 186 and 92. All other pages are the
+// library's.
 
 // rowForm describes the rows of a column.
 type rowForm struct {

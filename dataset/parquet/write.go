@@ -227,7 +227,7 @@ func ArrowField(c table.Column) arrow.Field {
 	return f
 }
 
-// This file gathers row groups and lays them out in the file.
+// The rest gathers row groups and lays them out in the file.
 
 // Write appends rows. Values of row groups that these rows end are written before it returns, others are copied, so the
 // caller may reuse them.

@@ -150,26 +150,53 @@ func (c *sweepAuditor) flats(p *moving) bool {
 // at returns what the reference proves of the distance of two bodies at a time.
 func (c *sweepAuditor) at(p *moving, t float64) (lower, upper float64) {
 	c.poses++
-	bodies := c.job.Bodies
 	poseA, poseB := c.posesAt(p, t)
 	lower, upper = math.Inf(1), math.Inf(1)
-	lib := bodies.Library()
-	for i, a := range bodies.Parts(p.x) {
-		x := bodies.PartPose(p.x, i, poseA)
-		sa := lib.Shape(a.Shape)
-		for j, b := range bodies.Parts(p.y) {
-			y, sb := bodies.PartPose(p.y, j, poseB), lib.Shape(b.Shape)
-			apart := r3.Norm(r3.Sub(y.Apply(sb.Center()), x.Apply(sa.Center()))) - sa.BoundingRadius() -
-				sb.BoundingRadius()
+	for i := range c.job.Bodies.Parts(p.x) {
+		for j := range c.job.Bodies.Parts(p.y) {
+			q := c.placed(p, i, j, &poseA, &poseB)
+			apart := q.centers() - q.a.BoundingRadius() - q.b.BoundingRadius()
 			if apart*(1-0x1p-40) > upper {
 				continue // balls prove this pair to be farther than another one
 			}
-			pair := ref.NewPair(sa, sb, x, y)
-			found := ref.Solve(&pair, ref.Options{}, &c.ws)
-			lower, upper = min(lower, found.Lower), min(upper, found.Upper)
+			lo, hi := q.solve(&c.ws)
+			lower, upper = min(lower, lo), min(upper, hi)
 		}
 	}
 	return lower, upper
+}
+
+// placedParts are a part of either body at a time.
+type placedParts struct {
+	a, b         geom.Shape
+	poseA, poseB geom.Pose
+}
+
+// placed returns parts i and j of the bodies of a row, whose poses are given.
+func (c *sweepAuditor) placed(p *moving, i, j int, poseA, poseB *geom.Pose) placedParts {
+	bodies, lib := c.job.Bodies, c.job.Bodies.Library()
+	return placedParts{lib.Shape(bodies.Parts(p.x)[i].Shape), lib.Shape(bodies.Parts(p.y)[j].Shape),
+		bodies.PartPose(p.x, i, *poseA), bodies.PartPose(p.y, j, *poseB)}
+}
+
+// named returns the parts that a row names, at a time.
+func (c *sweepAuditor) named(row int, p *moving, t float64) *placedParts {
+	c.poses++
+	poseA, poseB := c.posesAt(p, t)
+	q := c.placed(p, int(c.job.Results.PartA[row]), int(c.job.Results.PartB[row]), &poseA, &poseB)
+	return &q
+}
+
+// centers is the distance of the centers of both parts.
+func (q *placedParts) centers() float64 {
+	return r3.Norm(r3.Sub(q.poseB.Apply(q.b.Center()), q.poseA.Apply(q.a.Center())))
+}
+
+// solve returns what the reference proves of their distance.
+func (q *placedParts) solve(ws *ref.Workspace) (lower, upper float64) {
+	pair := ref.NewPair(q.a, q.b, q.poseA, q.poseB)
+	found := ref.Solve(&pair, ref.Options{}, ws)
+	return found.Lower, found.Upper
 }
 
 // speed bounds by how much the distance of two bodies changes in a unit of time after the way point leg. The plane of a
@@ -233,7 +260,7 @@ func (c *sweepAuditor) row(row int, p *moving) error {
 		}
 		return c.free(p, float64(c.job.Motions.WayPoints()-1), lower, provedShare*lower)
 	case sweep.Contact:
-		if known, _, _ := c.named(row, p, r.T1[row]); known > c.slack(p) {
+		if known, _ := c.named(row, p, r.T1[row]).solve(&c.ws); known > c.slack(p) {
 			return fmt.Errorf("in contact at %g, where the distance of parts %d and %d is at least %g", r.T1[row],
 				r.PartA[row], r.PartB[row], known)
 		}
@@ -299,7 +326,7 @@ func (a *Sweep) run(ctx context.Context, job *rollout.SweepJob, s *Sample, solve
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	var rows []int
+	var rows []int // that nothing has refuted yet
 	for row := range solve.within(0, a.Rows) {
 		if a.Sample++; !refuted[row] {
 			rows = append(rows, row)
@@ -309,14 +336,15 @@ func (a *Sweep) run(ctx context.Context, job *rollout.SweepJob, s *Sample, solve
 	return fault.Blocks(ctx, workers, len(rows), 1, func(_ int, blocks iter.Seq2[int, int]) {
 		c := newSweepAuditor(job)
 		for i := range blocks {
-			p := c.pair(rows[i])
-			err := c.row(rows[i], &p)
+			row := rows[i]
+			p := c.pair(row)
+			err := c.row(row, &p)
 			mu.Lock()
 			switch {
 			case errors.Is(err, errUnproved):
 				a.Unproved++
 			case err != nil:
-				a.note(rows[i], err)
+				a.note(row, err)
 			}
 			a.Poses += c.poses
 			c.poses = 0
@@ -338,8 +366,6 @@ func (a *Sweep) merge(o *Sweep) {
 	a.Refuted += o.Refuted
 	a.findings.merge(&o.findings)
 }
-
-// What a row of a sweep says of its upper bound, of the parts that it names, and of the number of evaluations.
 
 // ratio is the least lower bound of a free row of an upper bound: half of it, or another share that the options say,
 // or less by half of the tolerance, or the largest distance. The slack is at least the tolerance, and far more than the
@@ -394,28 +420,15 @@ func (c *sweepAuditor) posesAt(p *moving, t float64) (poseA, poseB geom.Pose) {
 	return between(p.a), between(p.b)
 }
 
-// named returns what the reference proves of the distance of the parts of a row at a time, and the distance of the
-// centers of both parts.
-func (c *sweepAuditor) named(row int, p *moving, t float64) (lower, upper, centers float64) {
-	c.poses++
-	bodies, lib := c.job.Bodies, c.job.Bodies.Library()
-	poseA, poseB := c.posesAt(p, t)
-	i, j := int(c.job.Results.PartA[row]), int(c.job.Results.PartB[row])
-	sa, sb := lib.Shape(bodies.Parts(p.x)[i].Shape), lib.Shape(bodies.Parts(p.y)[j].Shape)
-	x, y := bodies.PartPose(p.x, i, poseA), bodies.PartPose(p.y, j, poseB)
-	pair := ref.NewPair(sa, sb, x, y)
-	found := ref.Solve(&pair, ref.Options{}, &c.ws)
-	return found.Lower, found.Upper, r3.Norm(r3.Sub(y.Apply(sb.Center()), x.Apply(sa.Center())))
-}
-
 // attained returns an error if the parts of a free row are not at the distance, at a time, that is its upper bound. Of
 // rows that balls prove to be farther than the largest distance it is the distance of the centers of the parts.
 func (c *sweepAuditor) attained(row int, p *moving) error {
 	r := c.job.Results
 	upper := r.Upper[row]
-	lower, known, centers := c.named(row, p, r.Closest[row])
+	q := c.named(row, p, r.Closest[row])
+	lower, known := q.solve(&c.ws)
 	slack := c.slack(p) + 0x1p-40*upper
-	if lower > upper+slack || known < upper-slack && !(math.Abs(centers-upper) <= slack) {
+	if lower > upper+slack || known < upper-slack && !(math.Abs(q.centers()-upper) <= slack) {
 		return fmt.Errorf("a distance of at most %g at the time %g, where that of parts %d and %d lies in [%g, %g]",
 			upper, r.Closest[row], r.PartA[row], r.PartB[row], lower, known)
 	}

@@ -1,13 +1,11 @@
 package layout
 
 import (
-	"context"
 	"math"
-	"runtime"
+	"sync"
 
 	"clearance/geom"
 	"clearance/geom/cells"
-	"clearance/internal/fault"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -59,16 +57,14 @@ type cellMap struct {
 // longest list, 6·n·n+1 places where the lists begin, and the lists.
 func (p *Packed) packCells(shapes []geom.Shape) {
 	maps := make([]*cellMap, len(shapes))
-	err := fault.Each(context.Background(), runtime.GOMAXPROCS(0), len(shapes), func(i int) error {
-		inner, _ := geom.WithoutMargin(shapes[i])
+	var wg sync.WaitGroup
+	for i, s := range shapes {
+		inner, _ := geom.WithoutMargin(s)
 		if v, ok := inner.(*geom.Convex); ok && len(v.Hull().Vertices) > CellLimit {
-			maps[i] = newCellMap(v.Hull().Vertices)
+			wg.Go(func() { maps[i] = newCellMap(v.Hull().Vertices) })
 		}
-		return nil
-	})
-	if err != nil { // a panic of a worker
-		panic(err)
 	}
+	wg.Wait()
 	p.Cells = make([]uint32, len(shapes))
 	for i, m := range maps {
 		if m == nil || len(p.Cells)+m.words() > MaxCellWords {
