@@ -108,6 +108,42 @@ func TestSweepsInLanes(t *testing.T) {
 	}
 }
 
+// TestVariantsHaveTheSameBits: variants that fuse products and sums have the same bits, whatever their number of lanes:
+// sweeps, Newton's method alone, and both.
+func TestVariantsHaveTheSameBits(t *testing.T) {
+	fusing := slices.DeleteFunc(native.Supported(), func(name string) bool { return name == native.Portable })
+	if len(fusing) < 2 {
+		t.Skipf("this machine has %s", native.Supported())
+	}
+	for _, model := range []contact.Model{contact.NCP, contact.CCP} {
+		for _, kind := range []string{"stick", "slide", "spin", "tip", "stack4", "random", "graph"} {
+			p := scenes.Pack(worldsOf(t, kind, 37, 3))
+			p.Compliance = nil
+			for _, o := range []contact.Options{{}, {Sweeps: -1}, {Sweeps: 300, Steps: -1}} {
+				o.Model, o.SIMD = model, fusing[0]
+				want := sweep(t, p, o)
+				for _, variant := range fusing[1:] {
+					o.SIMD = variant
+					if got := sweep(t, p, o); !sameSolution(got, want) {
+						t.Errorf("%s %v, %d sweeps: %s has other bits than %s", kind, model, o.Sweeps, variant,
+							fusing[0])
+					}
+				}
+			}
+		}
+	}
+}
+
+func sameSolution(a, b *contact.Solution) bool {
+	same := slices.Equal(a.Status, b.Status) && slices.Equal(a.Sweeps, b.Sweeps) && slices.Equal(a.Steps, b.Steps)
+	for _, c := range [][2][]float64{{a.Impulse, b.Impulse}, {a.Velocity, b.Velocity}, {a.Residual, b.Residual},
+		{a.Scale, b.Scale}, {a.Primal, b.Primal}, {a.Dual, b.Dual}, {a.Complementarity, b.Complementarity}} {
+		same = same && slices.EqualFunc(c[0], c[1],
+			func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+	}
+	return same
+}
+
 // TestSweptResiduals: velocities and residuals of what the sweeps have solved are those of the impulses, as Go finds
 // them.
 func TestSweptResiduals(t *testing.T) {

@@ -52,13 +52,21 @@ const (
 	contactOfWorld = int(unsafe.Sizeof(row{})) + 7*int(unsafe.Sizeof(r3.Vec{})) + 8*(9+36) + 5*8
 )
 
+// sweepBytes is the memory of a group of worlds of so many contacts.
+func sweepBytes(variant string, bodies, worlds, contacts int) float64 {
+	if variant == Off {
+		return 0
+	}
+	return native.SweepBytes(variant, bodies, min(widthOf(variant), worlds)*contacts)
+}
+
 // room returns how many of the workers of a call there is memory for beside the columns of the solution, and an error
 // if there is none for one. It looks before anything is allocated, and says nothing of what earlier calls have taken.
-func (s *Solver) room(p *Problem, workers int, out *Solution) (int, error) {
+func (s *Solver) room(p *Problem, variant string, workers int, out *Solution) (int, error) {
 	columns := out.growth(p) + float64(max(p.Worlds-cap(s.groups.worlds), 0))*float64(unsafe.Sizeof(world{}))
 	each := func(contacts int) float64 {
 		return float64(p.Bodies+1)*float64(bodyOfWorld) + float64(contacts)*float64(contactOfWorld) +
-			native.SweepBytes(p.Bodies, min(native.Width, p.Worlds)*contacts)
+			sweepBytes(variant, p.Bodies, p.Worlds, contacts)
 	}
 	need := each(p.Contacts)
 	if columns+float64(workers)*need > coarse { // of the contacts that there are
@@ -161,9 +169,8 @@ func (s *Simulation) makeRoom(n int) bool {
 		return true
 	}
 	room := func(n int) bool {
-		group := min(len(s.side), native.Width) * n
-		return s.memory(float64(len(s.side))*float64(n)*float64(contactBytes)+
-			float64(len(s.workers))*native.SweepBytes(len(s.scene.Body), group)) == nil
+		sweeps := sweepBytes(s.variant, len(s.scene.Body), len(s.side), n)
+		return s.memory(float64(len(s.side))*float64(n)*float64(contactBytes)+float64(len(s.workers))*sweeps) == nil
 	}
 	more := s.capacity + s.capacity/2
 	if s.o.Contacts > 0 {

@@ -66,19 +66,19 @@ func TestRoomOfSolutions(t *testing.T) {
 		{"room for contacts", Problem{Worlds: 1, Bodies: 1, Contacts: 1 << 45, Count: []int32{0}}},
 	} {
 		var refused *memory.Error
-		if n, err := new(Solver).room(&c.p, 1, &Solution{}); !errors.As(err, &refused) {
+		if n, err := new(Solver).room(&c.p, bestVariant(t), 1, &Solution{}); !errors.As(err, &refused) {
 			t.Errorf("%s: %d workers, %v", c.name, n, err)
 		}
 	}
 	var s Solver
 	small := Problem{Worlds: 100, Bodies: 4, Contacts: 16, Count: make([]int32, 100)}
-	if n, err := s.room(&small, 7, &Solution{}); n != 7 || err != nil {
+	if n, err := s.room(&small, bestVariant(t), 7, &Solution{}); n != 7 || err != nil {
 		t.Errorf("a small problem: %d workers, %v", n, err)
 	}
-	one := float64(bodyOfWorld) + native.SweepBytes(1<<20, 0)/(1<<20)
+	one := float64(bodyOfWorld) + native.SweepBytes(bestVariant(t), 1<<20, 0)/(1<<20)
 	if bodies := 0.4 * memory.Available() / one; bodies < 1<<30 {
-		if n, err := s.room(&Problem{Worlds: 64, Bodies: int(bodies), Count: make([]int32, 64)}, 4,
-			&Solution{Velocity: make([]float64, 0)}); n == 4 || err == nil && n < 1 {
+		if n, err := s.room(&Problem{Worlds: 64, Bodies: int(bodies), Count: make([]int32, 64)},
+			bestVariant(t), 4, &Solution{Velocity: make([]float64, 0)}); n == 4 || err == nil && n < 1 {
 			t.Errorf("a large world: %d workers, %v", n, err)
 		}
 	}
@@ -283,13 +283,22 @@ func TestNoRoomForMatrix(t *testing.T) {
 	}
 }
 
+func bestVariant(t *testing.T) string {
+	variant, err := variantOf("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return variant
+}
+
 // TestSharesOfMemory: Newton's method counts on the memory for as many matrices as there are goroutines at work: one,
 // where there is one world, however many workers it may have, and also in the solve for the bound of the error.
 func TestSharesOfMemory(t *testing.T) {
+	width := widthOf(bestVariant(t))
 	for _, o := range []Options{{Workers: 64, Sweeps: -1}, {Workers: 64, Sweeps: -1, Model: CCP, Bound: true}} {
 		var s Solver
 		var got Solution
-		for _, worlds := range []int{1, 3 * native.Width} {
+		for _, worlds := range []int{1, 3 * width} {
 			p := star(20)
 			many := &Problem{}
 			many.Resize(worlds, p.Bodies, p.Contacts)
@@ -308,7 +317,7 @@ func TestSharesOfMemory(t *testing.T) {
 			if err := s.Solve(t.Context(), many, o, &got); err != nil {
 				t.Fatal(err)
 			}
-			if want := (worlds + native.Width - 1) / native.Width; s.workers[0].sharing != want {
+			if want := (worlds + width - 1) / width; s.workers[0].sharing != want {
 				t.Errorf("%d worlds, %v: the memory is shared by %d, want %d", worlds, o.Model,
 					s.workers[0].sharing, want)
 			}

@@ -133,9 +133,10 @@ func (s *Solver) Solve(ctx context.Context, p *Problem, o Options, out *Solution
 	if err := p.CheckShape(); err != nil {
 		return err
 	}
-	workers := max(1, min(o.Workers, (p.Worlds+native.Width-1)/native.Width))
+	s.groups.width = widthOf(o.SIMD)
+	workers := max(1, min(o.Workers, (p.Worlds+s.groups.width-1)/s.groups.width))
 	if !s.trusted { // a simulation asks for itself
-		if workers, err = s.room(p, workers, out); err != nil {
+		if workers, err = s.room(p, o.SIMD, workers, out); err != nil {
 			return err
 		}
 	}
@@ -403,11 +404,12 @@ func (r *row) intoCone(l r3.Vec) r3.Vec {
 const groupChunk = 2
 
 // groups are the worlds of a batch in the order in which package kernels/contact takes them: those that have contacts
-// of the same pairs of bodies beside each other. Each group has native.Width worlds, the last one fewer. The order
+// of the same pairs of bodies beside each other. Each group has width worlds, the last one fewer. The order
 // changes no bit of an answer. It is kept, since the next problem is mostly similar and the order is nearly right then.
 type groups struct {
 	worlds  []world
 	variant string // of the kernels, "" for none
+	width   int    // worlds of a group
 	problem native.Problem
 	options native.Options
 }
@@ -418,7 +420,18 @@ type world struct {
 	index int32
 }
 
-func (g *groups) len() int { return (len(g.worlds) + native.Width - 1) / native.Width }
+func (g *groups) len() int { return (len(g.worlds) + g.width - 1) / g.width }
+
+// mostWidth is the largest number of worlds of a group of any variant.
+const mostWidth = 16
+
+// widthOf is the number of worlds of a group: those that a variant sweeps at once.
+func widthOf(variant string) int {
+	if variant == Off {
+		return 8
+	}
+	return native.Width(variant)
+}
 
 // form makes the groups of a problem: of its worlds in only, or, if that is nil, of all.
 func (g *groups) form(p *Problem, only []int32, o *Options, refine bool, out *Solution) {
@@ -489,7 +502,7 @@ func (g *groups) serves(p *Problem, w int) bool {
 
 // solveGroup checks and solves the worlds of group i.
 func (s *worldSolver) solveGroup(g *groups, i int, p *Problem, o *Options, trusted bool, out *Solution) {
-	all := g.worlds[i*native.Width : min((i+1)*native.Width, len(g.worlds))]
+	all := g.worlds[i*g.width : min((i+1)*g.width, len(g.worlds))]
 	n := 0
 	for k := range all {
 		w := int(all[k].index)

@@ -51,7 +51,7 @@ type worldSolver struct {
 	bestError           float64
 	sweeps, steps       int
 	newton              newtonState
-	group               [native.Width]int32
+	group               [mostWidth]int32
 	scratch             native.Scratch
 	sharing             int             // the memory: goroutines of the call, see room
 	ctx                 context.Context // of the call, nil for none

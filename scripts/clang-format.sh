@@ -11,7 +11,7 @@ files=(
 	derive/lanes/*.h derive/lanes/*.c
 	rollout/broadphase/*.h rollout/broadphase/*.c
 	engine/internal/vk/*.h engine/internal/vk/*.c
-	kernels/contact/*.h kernels/contact/*.c
+	kernels/contact/include/*.h kernels/contact/*/*.c
 	cmd/libclearance/*.h cmd/libclearance/testdata/*.h cmd/libclearance/testdata/*.c
 	shaders/[!l]*.glsl shaders/loop_limit.glsl shaders/*.comp shaders/testdata/*.comp # not the generated layout.glsl
 )

@@ -2,7 +2,7 @@ package contact
 
 import "unsafe"
 
-// Scene is what all worlds of a simulation have in common; lanes_scene of api.h.
+// Scene is what all worlds of a simulation have in common; contact_scene of api.h.
 type Scene struct {
 	Bodies, Contacts     int32 // of a world
 	Convex               int32 // 1: the CCP, 0: the NCP
@@ -11,7 +11,7 @@ type Scene struct {
 	Gravity              [3]float64 // m/s²
 }
 
-// Fixed is what does not change of a body, in its axes; lanes_fixed of api.h.
+// Fixed is what does not change of a body, in its axes; contact_fixed of api.h.
 type Fixed struct {
 	Mass             float64 // +Inf of a body that does not move
 	Inertia, Inverse [6]float64
@@ -28,7 +28,7 @@ type Fixed struct {
 	Round        float64
 }
 
-// BodyBytes is the size of the state of a body, lanes_body of api.h, which is contact.bodyState.
+// BodyBytes is the size of the state of a body, contact_body of api.h, which is contact.bodyState.
 const BodyBytes = 44 * 8
 
 // Columns are those of a simulation of W worlds of B bodies and C contacts.
@@ -51,14 +51,14 @@ type Columns struct {
 	Change []float64
 }
 
-// Rules say how contacts are made, see contact.StepOptions; lanes_rules of api.h.
+// Rules say how contacts are made, see contact.StepOptions; contact_rules of api.h.
 type Rules struct {
 	Bodies, Contacts                                 int32 // of a world
 	TimeStep, Correction, RecoverySpeed, BounceSpeed float64
 	Gravity                                          float64 // its magnitude
 }
 
-// Pair is a pair of parts of two bodies; lanes_pair of api.h.
+// Pair is a pair of parts of two bodies; contact_pair of api.h.
 type Pair struct {
 	A, B                              int32 // bodies
 	Carrier                           int32 // the one of both that impulses do not move, or -1
@@ -66,7 +66,7 @@ type Pair struct {
 	Friction, Restitution, Size, Slop float64
 }
 
-// RowBytes and IDBytes are the sizes of lanes_row and lanes_id of api.h, which are contact.worldRow and
+// RowBytes and IDBytes are the sizes of contact_row and contact_id of api.h, which are contact.worldRow and
 // contact.contactID.
 const RowBytes, IDBytes = 16, 16
 

@@ -4,8 +4,9 @@
 //
 // The sweeps of [Sweep] are in float32 and start from relative velocities that are formed in float64. Residuals and
 // all of [Newton] are in float64; residuals are those of the impulses that are written, from these alone. The impulses
-// of a world depend on its own problem alone, not on the other worlds of a group or its lane. Variants differ in
-// rounding. Contacts must not have compliance.
+// of a world depend on its own problem alone, not on the other worlds of a group or its lane. AVX-512, AVX2 and NEON
+// fuse the same products with the same sums, so that their answers have the same bits; the portable variant fuses none.
+// Contacts must not have compliance.
 //
 // A call belongs to one goroutine, and so does its [Scratch]. There is no error: input is checked by the caller.
 // Without cgo [Supported] is empty, and nothing else may be called.
@@ -13,9 +14,6 @@ package contact
 
 // Portable is the variant of every processor.
 const Portable = "portable"
-
-// Width is the number of worlds of a group.
-const Width = 8
 
 // Problem is columns of W worlds of B bodies and C contacts, as in contact.Problem. None is empty but for
 // Target and Warm, which may be absent.

@@ -53,7 +53,7 @@ type Face struct {
 	Corners, Edges []int32
 }
 
-// shape is lanes_shape of api.h.
+// shape is contact_shape of api.h.
 type shape struct {
 	radius, center, size, half, bottom, top, slant float64
 	reals, ints                                    int64
@@ -91,7 +91,7 @@ func (t *Shapes) add(s *Shape) shape {
 	case s.Form == FormNone:
 		return out
 	case len(s.Vertices) > MostVertices:
-		panic("lanes: a polytope of too many vertices")
+		panic("contact: a polytope of too many vertices")
 	case s.Support == SupportEllipsoid:
 		t.reals = append(t.reals, s.SemiAxes[:]...)
 		return out

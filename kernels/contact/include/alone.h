@@ -13,54 +13,56 @@ static const double weight = 1e4;
 INLINE int entry_of(int i, int j) { return i * (i + 1) / 2 + j; }
 
 // jacobian sets the rows of J of one side of a slot.
-INLINE void jacobian(const slot *k, int side, int h, vd j[3][6]) {
-    vd sign = set_d(side ? 1 : -1), r[3];
+INLINE void jacobian(const slot *k, int side, int h, VF j[3][6]) {
+    VF sign = SET1(side ? 1 : -1), r[3];
     for (int i = 0; i < 3; i++) r[i] = d(side ? k->arm_b[i] : k->arm_a[i], h) * sign;
     for (int i = 0; i < 3; i++) {
-        vd x[3] = {d(k->axis[i][0], h), d(k->axis[i][1], h), d(k->axis[i][2], h)};
-        CROSS(vd, q, r, x);
+        VF x[3] = {d(k->axis[i][0], h), d(k->axis[i][1], h), d(k->axis[i][2], h)};
+        CROSS(q, r, x);
         for (int c = 0; c < 3; c++) j[i][c] = x[c] * sign, j[i][3 + c] = q[c];
     }
 }
 
 // find_alone sets the weights of half h, and reports whether a world that is not closed has a contact of such a body.
 static int find_alone(group *g, int h) {
-    vd zero = set_d(0), open = zero, found = zero;
-    for (int i = 0; i < LANES_OF_D; i++) open[i] = LANES_OF_D * h + i < g->o->worlds && !g->closed[LANES_OF_D * h + i];
-    for (int b = 0; b <= g->o->bodies; b++) put_d(g->lones[b].weight, h, weight * d(g->bodies[b].mass, h) * open);
+    VF zero = SET1(0), found = zero;
+    double open[W], at[W];
+    for (int i = 0; i < W; i++) open[i] = W * h + i < g->o->worlds && !g->closed[W * h + i];
+    for (int b = 0; b <= g->o->bodies; b++)
+        put_d(g->lones[b].weight, h, SET1(weight) * d(g->bodies[b].mass, h) * LOADU(open));
     for (int s = 0; s < g->n; s++) {
         slot *k = &g->slots[s];
         lone *a = &g->lones[k->a], *b = &g->lones[k->b];
         if (!g->bodies[k->a].moves || !g->bodies[k->b].moves) continue;
-        vd n[3] = {d(k->axis[2][0], h), d(k->axis[2][1], h), d(k->axis[2][2], h)};
-        vdm both = (DOT(n, n) > 0) & (d(g->bodies[k->a].mass, h) > 0) & (d(g->bodies[k->b].mass, h) > 0);
-        put_d(a->weight, h, choose_d(both, zero, d(a->weight, h)));
-        put_d(b->weight, h, choose_d(both, zero, d(b->weight, h)));
+        VF n[3] = {d(k->axis[2][0], h), d(k->axis[2][1], h), d(k->axis[2][2], h)};
+        VM move = MAND(LT(zero, d(g->bodies[k->a].mass, h)), LT(zero, d(g->bodies[k->b].mass, h)));
+        VM both = MAND(LT(zero, DOT(n, n)), move);
+        put_d(a->weight, h, SEL(both, zero, d(a->weight, h)));
+        put_d(b->weight, h, SEL(both, zero, d(b->weight, h)));
     }
     for (int s = 0; s < g->n; s++) {
         slot *k = &g->slots[s];
-        vd n[3] = {d(k->axis[2][0], h), d(k->axis[2][1], h), d(k->axis[2][2], h)};
-        found += DOT(n, n) * (d(g->lones[k->a].weight, h) + d(g->lones[k->b].weight, h));
+        VF n[3] = {d(k->axis[2][0], h), d(k->axis[2][1], h), d(k->axis[2][2], h)};
+        found = FMA(DOT(n, n), d(g->lones[k->a].weight, h) + d(g->lones[k->b].weight, h), found);
     }
-    for (int i = 0; i < LANES_OF_D; i++)
-        if (found[i] > 0) return 1;
+    STOREU(at, found);
+    for (int i = 0; i < W; i++)
+        if (at[i] > 0) return 1;
     return 0;
 }
 
 // factor_alone forms A of every body and its factors.
 static void factor_alone(group *g, int h) {
-    vd zero = set_d(0), one = set_d(1);
+    VF zero = SET1(0), one = SET1(1);
     for (int b = 0; b < g->o->bodies; b++) {
         lone *to = &g->lones[b];
         body *m = &g->bodies[b];
-        vdm moves = d(m->mass, h) > 0;
+        VM moves = LT(zero, d(m->mass, h));
         for (int i = 0; i < 6; i++)
-            for (int j = 0; j <= i; j++)
-                put_d(to->factor[entry_of(i, j)], h, i == j ? choose_d(moves, zero, one) : zero);
+            for (int j = 0; j <= i; j++) put_d(to->factor[entry_of(i, j)], h, i == j ? SEL(moves, zero, one) : zero);
         for (int i = 0; i < 3; i++) {
-            vd *diagonal = (vd *)(to->factor[entry_of(i, i)] + LANES_OF_D * h),
-               *spun = (vd *)(to->factor[entry_of(3 + i, 3 + i)] + LANES_OF_D * h);
-            *diagonal += d(m->mass, h), *spun += d(m->inertia[i], h);
+            double *diagonal = to->factor[entry_of(i, i)], *spun = to->factor[entry_of(3 + i, 3 + i)];
+            put_d(diagonal, h, d(diagonal, h) + d(m->mass, h)), put_d(spun, h, d(spun, h) + d(m->inertia[i], h));
         }
         put_d(to->factor[entry_of(4, 3)], h, d(m->inertia[3], h));
         put_d(to->factor[entry_of(5, 3)], h, d(m->inertia[4], h));
@@ -72,12 +74,12 @@ static void factor_alone(group *g, int h) {
             int index = side ? k->b : k->a;
             if (!g->bodies[index].moves) continue;
             lone *to = &g->lones[index];
-            vd j[3][6], kappa = d(to->weight, h);
+            VF j[3][6], kappa = d(to->weight, h);
             jacobian(k, side, h, j);
             for (int i = 0; i < 6; i++) {
-                vd x[3] = {kappa * j[0][i], kappa * j[1][i], kappa * j[2][i]};
+                VF x[3] = {kappa * j[0][i], kappa * j[1][i], kappa * j[2][i]};
                 for (int c = 0; c <= i; c++) {
-                    vd y[3] = {j[0][c], j[1][c], j[2][c]};
+                    VF y[3] = {j[0][c], j[1][c], j[2][c]};
                     put_d(to->factor[entry_of(i, c)], h, d(to->factor[entry_of(i, c)], h) + DOT(x, y));
                 }
             }
@@ -85,13 +87,13 @@ static void factor_alone(group *g, int h) {
     }
     for (int b = 0; b < g->o->bodies; b++) {
         if (!g->bodies[b].moves) continue;
-        vd l[21];
+        VF l[21];
         for (int i = 0; i < 21; i++) l[i] = d(g->lones[b].factor[i], h);
         for (int c = 0; c < 6; c++) {
-            vd inverse = one / l[entry_of(c, c)];
+            VF inverse = one / l[entry_of(c, c)];
             for (int i = c + 1; i < 6; i++) {
-                vd x = l[entry_of(i, c)] * inverse;
-                for (int j = c + 1; j <= i; j++) l[entry_of(i, j)] -= x * l[entry_of(j, c)];
+                VF x = l[entry_of(i, c)] * inverse;
+                for (int j = c + 1; j <= i; j++) l[entry_of(i, j)] = FNMA(x, l[entry_of(j, c)], l[entry_of(i, j)]);
             }
             for (int i = c + 1; i < 6; i++) l[entry_of(i, c)] *= inverse;
             l[entry_of(c, c)] = inverse;
@@ -106,13 +108,13 @@ static void solve_alone(group *g, int h) {
         body *m = &g->bodies[b];
         if (!m->moves) continue;
         lone *of = &g->lones[b];
-        vd x[6];
+        VF x[6];
         for (int i = 0; i < 6; i++) x[i] = d(of->change[i], h);
         for (int c = 0; c < 6; c++)
-            for (int i = c + 1; i < 6; i++) x[i] -= d(of->factor[entry_of(i, c)], h) * x[c];
+            for (int i = c + 1; i < 6; i++) x[i] = FNMA(d(of->factor[entry_of(i, c)], h), x[c], x[i]);
         for (int c = 5; c >= 0; c--) {
             x[c] *= d(of->factor[entry_of(c, c)], h);
-            for (int i = c + 1; i < 6; i++) x[c] -= d(of->factor[entry_of(i, c)], h) * x[i];
+            for (int i = c + 1; i < 6; i++) x[c] = FNMA(d(of->factor[entry_of(i, c)], h), x[i], x[c]);
         }
         for (int i = 0; i < 6; i++) put_d(m->v[i], h, d(m->v[i], h) + x[i]);
     }
@@ -121,22 +123,22 @@ static void solve_alone(group *g, int h) {
 // keep_alone keeps the impulses of the bodies that have all of theirs in their cones, which solves them, and replaces
 // all others by the best ones.
 static void keep_alone(group *g, int h) {
-    vd zero = set_d(0), part = set_d(1e-3 * g->o->tolerance);
+    VF zero = SET1(0), part = SET1(1e-3 * g->o->tolerance);
     for (int s = 0; s < g->n; s++) {
         slot *k = &g->slots[s];
-        vd x = d(k->lambda[0], h), y = d(k->lambda[1], h), n = d(k->lambda[2], h);
-        vd slack = part * d(k->scale, h) * d(k->inverse_height, h); // an impulse of such a residual
-        vdm in = (n >= -slack) & (sqrt_d(x * x + y * y) <= d(k->friction, h) * n + slack);
+        VF x = d(k->lambda[0], h), y = d(k->lambda[1], h), n = d(k->lambda[2], h);
+        VF slack = part * d(k->scale, h) * d(k->inverse_height, h); // an impulse of such a residual
+        VM in = MAND(LE(-slack, n), LE(SQRT(FMA(x, x, y * y)), FMA(d(k->friction, h), n, slack)));
         for (int side = 0; side < 2; side++) {
             lone *of = &g->lones[side ? k->b : k->a];
-            put_d(of->weight, h, choose_d(in, d(of->weight, h), zero));
+            put_d(of->weight, h, SEL(in, d(of->weight, h), zero));
         }
     }
     into_cones(g, h);
     for (int s = 0; s < g->n; s++) {
         slot *k = &g->slots[s];
-        vdm solved = d(g->lones[k->a].weight, h) + d(g->lones[k->b].weight, h) > 0;
-        for (int i = 0; i < 3; i++) put_d(k->lambda[i], h, choose_d(solved, d(k->lambda[i], h), d(k->best[i], h)));
+        VM solved = LT(zero, d(g->lones[k->a].weight, h) + d(g->lones[k->b].weight, h));
+        for (int i = 0; i < 3; i++) put_d(k->lambda[i], h, SEL(solved, d(k->lambda[i], h), d(k->best[i], h)));
     }
 }
 
@@ -150,17 +152,17 @@ static int start_alone(group *g, int h) {
         for (int b = 0; b < g->o->bodies; b++) memset(g->lones[b].change, 0, sizeof g->lones[b].change);
         for (int s = 0; s < g->n; s++) {
             slot *k = &g->slots[s];
-            vd c[3], kappa = d(g->lones[k->a].weight, h) + d(g->lones[k->b].weight, h);
+            VF c[3], kappa = d(g->lones[k->a].weight, h) + d(g->lones[k->b].weight, h);
             relative(g, k, h, c);
             for (int i = 0; i < 3; i++) c[i] *= -kappa;
             if (round > 0)
                 for (int i = 0; i < 3; i++) put_d(k->lambda[i], h, d(k->lambda[i], h) + c[i]);
             for (int side = 0; side < 2; side++) {
                 lone *to = &g->lones[side ? k->b : k->a];
-                vd j[3][6];
+                VF j[3][6];
                 jacobian(k, side, h, j);
                 for (int i = 0; i < 6; i++) {
-                    vd y[3] = {j[0][i], j[1][i], j[2][i]};
+                    VF y[3] = {j[0][i], j[1][i], j[2][i]};
                     put_d(to->change[i], h, d(to->change[i], h) + DOT(y, c));
                 }
             }

@@ -1,5 +1,5 @@
-// Sweeps of projected Gauss-Seidel in velocity space with a world in each lane. The including file defines SWEEP, the
-// name of the function, and LANES_AVX2 where it is compiled for AVX2.
+// Sweeps of projected Gauss-Seidel in velocity space with a world in each lane of float32. The including file defines
+// SWEEP, the name of the function, and ISA. Products are fused with sums only by FMA and FNMA.
 //
 // A slot is a pair of bodies and the number of a contact of this pair. The slots of a group are the union of those of
 // its worlds, ordered by bodies, so that both bodies are the same in all lanes and their velocities are plain loads.
@@ -11,19 +11,22 @@
 // impulses alone and then rounded. So the error of a block is relative to the changes within it, not to the velocities.
 
 #include "api.h"
+#include "real32.h"
+#include "scalars.h"
 #include "units.h"
-#include "vectors.h"
 
-#define W 8          // worlds
+enum { WORLDS = W }; // of a group
+
+#include "real64.h"
+
 #define BLOCK 5      // sweeps between two residuals
 #define PROGRESS 0.6 // of two blocks, see slow
 #define EXACT 1e-3   // of the tolerance, see start
 #define MORE 2       // blocks of sweeps of a world that is solved, see start
-#define HALVES 2     // of a group, in float64
-#define LANES_OF_D 4 // of a half
+#define PARTS 2      // of a group, W worlds each in float64
 
-typedef double wide[W] __attribute__((aligned(32)));
-typedef float slim[W] __attribute__((aligned(32)));
+typedef double wide[WORLDS] __attribute__((aligned(4 * WORLDS)));
+typedef float slim[WORLDS] __attribute__((aligned(4 * WORLDS)));
 
 // Entry BODIES of the arrays is the world, which does not move.
 typedef struct {
@@ -37,8 +40,8 @@ typedef struct {
 
 typedef struct {
     int32_t a, b;
-    int32_t source[W]; // contact of each world, -1 for none
-    wide axis[3][3];   // t1, t2, n
+    int32_t source[WORLDS]; // contact of each world, -1 for none
+    wide axis[3][3];        // t1, t2, n
     wide arm_a[3], arm_b[3];
     wide bias, friction;
     wide lambda[3], best[3];
@@ -64,31 +67,40 @@ typedef struct {
 } entry;
 
 typedef struct {
-    const lanes_options *o;
-    units units[W]; // of each world
+    const contact_options *o;
+    units units[WORLDS]; // of each world
     body *bodies;
     lone *lones; // see alone.h
     slot *slots;
-    entry *entries[W]; // [contacts] of each world
-    int32_t n;         // slots
-    double best[W];    // least residual of each world, relative to its scale
-    double past[2][W]; // those one and two blocks ago
-    int32_t made[W];   // sweeps
-    int closed[W];     // whether a world is swept no more
-    int more[W];       // blocks of sweeps to make of a world that is solved, see close
-    int fresh[HALVES]; // whether v is that of the best impulses of all worlds
+    entry *entries[WORLDS]; // [contacts] of each world
+    int32_t n;              // slots
+    double best[WORLDS];    // least residual of each world, relative to its scale
+    double past[2][WORLDS]; // those one and two blocks ago
+    int32_t made[WORLDS];   // sweeps
+    int closed[WORLDS];     // whether a world is swept no more
+    int more[WORLDS];       // blocks of sweeps to make of a world that is solved, see close
+    int fresh[PARTS];       // whether v is that of the best impulses of all worlds
 } group;
 
-INLINE vf f(const slim p) { return *(const vf *)p; }
-INLINE vd d(const wide p, int half) { return *(const vd *)(p + LANES_OF_D * half); }
-INLINE void put_f(slim p, vf x) { *(vf *)p = x; }
-INLINE void put_d(wide p, int half, vd x) { *(vd *)(p + LANES_OF_D * half) = x; }
+// Vectors of float64, of part h of a group.
+INLINE VF d(const wide p, int h) { return LOADU(p + W * h); }
+INLINE void put_d(wide p, int h, VF x) { STOREU(p + W * h, x); }
+INLINE VF abs_d(VF x) { return COPYSIGN(x, SET1(0)); }
 
-#define CROSS(T, out, x, y) T out[3] = {x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]}
-#define SYMMETRIC(T, out, m, x)                                                                   \
-    T out[3] = {m[0] * x[0] + m[3] * x[1] + m[4] * x[2], m[3] * x[0] + m[1] * x[1] + m[5] * x[2], \
-                m[4] * x[0] + m[5] * x[1] + m[2] * x[2]}
-#define DOT(x, y) (x[0] * y[0] + x[1] * y[1] + x[2] * y[2])
+// max_nan is the larger one, and NaN if either is NaN.
+INLINE VF max_nan(VF x, VF y) { return SEL(LE(x, x), SEL(LT(y, x), x, y), x); }
+INLINE VM equal(VF x, VF y) { return MAND(LE(x, y), LE(y, x)); }
+INLINE VM is_nan(VF x) { return MANDN(MFROM(LANES), LE(x, x)); }
+
+#define FMS(a, b, c) FMA(a, b, -(c))
+#define CROSS(out, x, y)                                                                     \
+    VF out[3] = {FMS((x)[1], (y)[2], (x)[2] * (y)[1]), FMS((x)[2], (y)[0], (x)[0] * (y)[2]), \
+                 FMS((x)[0], (y)[1], (x)[1] * (y)[0])}
+#define SYMMETRIC(out, m, x)                                                \
+    VF out[3] = {FMA((m)[4], (x)[2], FMA((m)[0], (x)[0], (m)[3] * (x)[1])), \
+                 FMA((m)[5], (x)[2], FMA((m)[3], (x)[0], (m)[1] * (x)[1])), \
+                 FMA((m)[2], (x)[2], FMA((m)[4], (x)[0], (m)[5] * (x)[1]))}
+#define DOT(x, y) FMA((x)[2], (y)[2], FMA((x)[0], (y)[0], (x)[1] * (y)[1]))
 
 // Bodies are ordered by the larger index, then the smaller one, then by which of them is A; -1 is the world.
 static uint64_t key_of(int32_t a, int32_t b) {
@@ -96,8 +108,7 @@ static uint64_t key_of(int32_t a, int32_t b) {
     return hi << 32 | lo << 1 | (a > b);
 }
 
-static void load_bodies(group *g, const int32_t *world, const double *mass, const double *inertia,
-                        const double *velocity) {
+static void load_bodies(group *g, const contact_columns *p, const int32_t *world) {
     int n = g->o->bodies;
     memset(g->bodies, 0, (size_t)(n + 1) * sizeof *g->bodies);
     for (int b = 0; b < n; b++) {
@@ -107,38 +118,33 @@ static void load_bodies(group *g, const int32_t *world, const double *mass, cons
             const units *u = &g->units[l];
             double speed = 1 / u->speed, spin = 1 / u->spin, moment = 1 / u->inertia, s[6];
             for (int i = 0; i < 3; i++) {
-                to->v_free[i][l] = velocity[6 * k + i] * speed;
-                to->v_free[3 + i][l] = velocity[6 * k + 3 + i] * spin;
+                to->v_free[i][l] = p->velocity[6 * k + i] * speed;
+                to->v_free[3 + i][l] = p->velocity[6 * k + 3 + i] * spin;
             }
-            double m = mass[k] * (1 / u->mass);
+            double m = p->mass[k] * (1 / u->mass);
             if (m - m != 0) continue; // infinite
             to->moves = 1;
             to->mass[l] = m, to->inverse_mass[l] = 1 / m;
-            for (int i = 0; i < 6; i++) to->inertia[i][l] = s[i] = inertia[6 * k + i] * moment;
-            double xx = s[1] * s[2] - s[5] * s[5], xy = s[4] * s[5] - s[3] * s[2], xz = s[3] * s[5] - s[1] * s[4];
-            double r = 1 / (s[0] * xx + s[3] * xy + s[4] * xz);
-            to->inverse_inertia[0][l] = xx * r;
-            to->inverse_inertia[1][l] = (s[0] * s[2] - s[4] * s[4]) * r;
-            to->inverse_inertia[2][l] = (s[0] * s[1] - s[3] * s[3]) * r;
-            to->inverse_inertia[3][l] = xy * r;
-            to->inverse_inertia[4][l] = xz * r;
-            to->inverse_inertia[5][l] = (s[3] * s[4] - s[0] * s[5]) * r;
+            for (int i = 0; i < 6; i++) to->inertia[i][l] = s[i] = p->inertia[6 * k + i] * moment;
+            double inverse[6];
+            invert(inverse, s);
+            for (int i = 0; i < 6; i++) to->inverse_inertia[i][l] = inverse[i];
         }
-        for (int h = 0; h < HALVES; h++) {
-            narrow(to->inverse_mass32 + LANES_OF_D * h, d(to->inverse_mass, h));
-            for (int i = 0; i < 6; i++) narrow(to->inverse_inertia32[i] + LANES_OF_D * h, d(to->inverse_inertia[i], h));
+        for (int h = 0; h < PARTS; h++) {
+            NARROW(to->inverse_mass32 + W * h, d(to->inverse_mass, h));
+            for (int i = 0; i < 6; i++) NARROW(to->inverse_inertia32[i] + W * h, d(to->inverse_inertia[i], h));
         }
     }
 }
 
 // list orders the contacts of each world by their bodies.
-static void list(group *g, const int32_t *world, const int32_t *count, const int32_t *body_a, const int32_t *body_b) {
+static void list(group *g, const contact_columns *p, const int32_t *world) {
     int contacts = g->o->contacts;
     for (int l = 0; l < g->o->worlds; l++) {
         entry *e = g->entries[l];
         int64_t first = (int64_t)world[l] * contacts;
-        for (int i = 0; i < count[world[l]]; i++) {
-            entry x = {key_of(body_a[first + i], body_b[first + i]), i};
+        for (int i = 0; i < p->count[world[l]]; i++) {
+            entry x = {key_of(p->body_a[first + i], p->body_b[first + i]), i};
             int k = i;
             for (; k > 0 && e[k - 1].key > x.key; k--) e[k] = e[k - 1];
             e[k] = x;
@@ -146,25 +152,23 @@ static void list(group *g, const int32_t *world, const int32_t *count, const int
     }
 }
 
-static void load_contact(slot *s, const units *u, int l, int64_t k, const double *arm_a, const double *arm_b,
-                         const double *frame, const double *friction, const double *target, const double *warm,
-                         int world_is_a, int world_is_b) {
+static void load_contact(slot *s, const units *u, int l, int64_t k, const contact_columns *p, int world_is_a,
+                         int world_is_b) {
     double length = 1 / u->length, impulse = 1 / u->impulse;
     for (int i = 0; i < 3; i++) {
-        for (int j = 0; j < 3; j++) s->axis[i][j][l] = frame[9 * k + 3 * i + j];
-        s->arm_a[i][l] = world_is_a ? 0 : arm_a[3 * k + i] * length;
-        s->arm_b[i][l] = world_is_b ? 0 : arm_b[3 * k + i] * length;
-        s->lambda[i][l] = warm ? warm[3 * k + i] * impulse : 0;
+        for (int j = 0; j < 3; j++) s->axis[i][j][l] = p->frame[9 * k + 3 * i + j];
+        s->arm_a[i][l] = world_is_a ? 0 : p->arm_a[3 * k + i] * length;
+        s->arm_b[i][l] = world_is_b ? 0 : p->arm_b[3 * k + i] * length;
+        s->lambda[i][l] = p->warm ? p->warm[3 * k + i] * impulse : 0;
     }
-    s->friction[l] = friction[k];
-    s->bias[l] = target ? -target[k] * (1 / u->speed) : 0;
+    s->friction[l] = p->friction[k];
+    s->bias[l] = p->target ? -p->target[k] * (1 / u->speed) : 0;
 }
 
-static void load_contacts(group *g, const int32_t *world, const int32_t *count, const int32_t *body_a,
-                          const int32_t *body_b, const double *arm_a, const double *arm_b, const double *frame,
-                          const double *friction, const double *target, const double *warm) {
+static void load_contacts(group *g, const contact_columns *p, const int32_t *world) {
+    const int32_t *count = p->count;
     int contacts = g->o->contacts, bodies = g->o->bodies;
-    int at[W] = {0};
+    int at[WORLDS] = {0};
     for (g->n = 0;; g->n++) {
         uint64_t least = UINT64_MAX;
         int first = 0;
@@ -178,79 +182,86 @@ static void load_contacts(group *g, const int32_t *world, const int32_t *count, 
         slot *s = &g->slots[g->n];
         memset(s->axis, 0, (char *)s->axis32 - (char *)s->axis);
         int64_t k = (int64_t)world[first] * contacts + g->entries[first][at[first]].contact;
-        s->a = body_a[k] < 0 ? bodies : body_a[k];
-        s->b = body_b[k] < 0 ? bodies : body_b[k];
-        for (int l = 0; l < W; l++) {
+        s->a = p->body_a[k] < 0 ? bodies : p->body_a[k];
+        s->b = p->body_b[k] < 0 ? bodies : p->body_b[k];
+        for (int l = 0; l < WORLDS; l++) {
             s->source[l] = -1;
             if (l >= g->o->worlds || at[l] >= count[world[l]]) continue;
             entry *e = &g->entries[l][at[l]];
             if (e->key != least) continue;
             at[l]++;
             s->source[l] = e->contact;
-            load_contact(s, &g->units[l], l, (int64_t)world[l] * contacts + e->contact, arm_a, arm_b, frame, friction,
-                         target, warm, s->a == bodies, s->b == bodies);
+            load_contact(s, &g->units[l], l, (int64_t)world[l] * contacts + e->contact, p, s->a == bodies,
+                         s->b == bodies);
         }
-        for (int h = 0; h < HALVES; h++) {
-            int o = LANES_OF_D * h;
+        for (int h = 0; h < PARTS; h++) {
+            int o = W * h;
             for (int i = 0; i < 3; i++) {
-                for (int j = 0; j < 3; j++) narrow(s->axis32[i][j] + o, d(s->axis[i][j], h));
-                narrow(s->arm_a32[i] + o, d(s->arm_a[i], h));
-                narrow(s->arm_b32[i] + o, d(s->arm_b[i], h));
-                narrow(s->lambda32[i] + o, d(s->lambda[i], h));
+                for (int j = 0; j < 3; j++) NARROW(s->axis32[i][j] + o, d(s->axis[i][j], h));
+                NARROW(s->arm_a32[i] + o, d(s->arm_a[i], h));
+                NARROW(s->arm_b32[i] + o, d(s->arm_b[i], h));
+                NARROW(s->lambda32[i] + o, d(s->lambda[i], h));
             }
-            narrow(s->friction32 + o, d(s->friction, h));
+            NARROW(s->friction32 + o, d(s->friction, h));
         }
     }
 }
 
+#include "real32.h"
+
+INLINE VF f(const slim p) { return LOADU(p); }
+INLINE void put_f(slim p, VF x) { STOREU(p, x); }
+
 // inverse_of is 1/x, and 0 where x is 0.
-INLINE vf inverse_of(vf x) { return choose_f(x > 0, 1 / x, set_f(0)); }
+INLINE VF inverse_of(VF x) { return SEL(LT(SET1(0), x), SET1(1) / x, SET1(0)); }
 
 // largest bounds the largest eigenvalue of G from above, by at most 15 %: (tr(Gτ)⁸)^(1/8)/τ, τ = 1/tr G, and an
 // allowance for rounding.
-INLINE vf largest(vf g[3][3]) {
-    vf trace = g[0][0] + g[1][1] + g[2][2], scale = inverse_of(trace);
-    vf x[6] = {g[0][0] * scale, g[1][1] * scale, g[2][2] * scale, g[0][1] * scale, g[0][2] * scale, g[1][2] * scale};
+INLINE VF largest(VF g[3][3]) {
+    VF trace = g[0][0] + g[1][1] + g[2][2], scale = inverse_of(trace);
+    VF x[6] = {g[0][0] * scale, g[1][1] * scale, g[2][2] * scale, g[0][1] * scale, g[0][2] * scale, g[1][2] * scale};
     for (int k = 0; k < 3; k++) { // the squares of symmetric matrices
-        vf y[6] = {x[0] * x[0] + x[3] * x[3] + x[4] * x[4], x[3] * x[3] + x[1] * x[1] + x[5] * x[5],
-                   x[4] * x[4] + x[5] * x[5] + x[2] * x[2], x[0] * x[3] + x[3] * x[1] + x[4] * x[5],
-                   x[0] * x[4] + x[3] * x[5] + x[4] * x[2], x[3] * x[4] + x[1] * x[5] + x[5] * x[2]};
+        VF s = x[3] * x[3], t = x[5] * x[5];
+        VF y[6] = {FMA(x[4], x[4], FMA(x[0], x[0], s)),           FMA(x[1], x[1], s) + t,
+                   FMA(x[2], x[2], FMA(x[4], x[4], t)),           FMA(x[4], x[5], FMA(x[0], x[3], x[3] * x[1])),
+                   FMA(x[4], x[2], FMA(x[0], x[4], x[3] * x[5])), FMA(x[5], x[2], FMA(x[3], x[4], x[1] * x[5]))};
         memcpy(x, y, sizeof x);
     }
-    return 1.00001f * trace * sqrt_f(sqrt_f(sqrt_f(x[0] + x[1] + x[2])));
+    return SET1(1.00001f) * trace * SQRT(SQRT(SQRT(x[0] + x[1] + x[2])));
 }
 
 // prepare forms the block of G of every slot and the step sizes.
 static void prepare(group *g) {
-    vf relaxation = set_f((float)g->o->relaxation);
+    VF relaxation = SET1((float)g->o->relaxation);
     for (int s = 0; s < g->n; s++) {
         slot *c = &g->slots[s];
         body *a = &g->bodies[c->a], *b = &g->bodies[c->b];
-        vf block[3][3], ma = f(a->inverse_mass32), mb = f(b->inverse_mass32);
-        vf ra[3], rb[3], ia[6], ib[6], axis[3][3], qa[3][3], qb[3][3];
+        VF block[3][3], ma = f(a->inverse_mass32), mb = f(b->inverse_mass32);
+        VF ra[3], rb[3], ia[6], ib[6], axis[3][3], qa[3][3], qb[3][3];
         for (int i = 0; i < 3; i++) ra[i] = f(c->arm_a32[i]), rb[i] = f(c->arm_b32[i]);
         for (int i = 0; i < 6; i++) ia[i] = f(a->inverse_inertia32[i]), ib[i] = f(b->inverse_inertia32[i]);
         for (int i = 0; i < 3; i++) {
             for (int j = 0; j < 3; j++) axis[i][j] = f(c->axis32[i][j]);
-            CROSS(vf, x, ra, axis[i]);
-            CROSS(vf, y, rb, axis[i]);
+            CROSS(x, ra, axis[i]);
+            CROSS(y, rb, axis[i]);
             memcpy(qa[i], x, sizeof x);
             memcpy(qb[i], y, sizeof y);
-            SYMMETRIC(vf, ka, ia, x);
-            SYMMETRIC(vf, kb, ib, y);
+            SYMMETRIC(ka, ia, x);
+            SYMMETRIC(kb, ib, y);
             for (int j = 0; j <= i; j++) {
-                vf sum = DOT(qa[j], ka) + DOT(qb[j], kb) + (ma + mb) * DOT(axis[i], axis[j]);
+                VF sum = FMA(ma + mb, DOT(axis[i], axis[j]), DOT(qa[j], ka) + DOT(qb[j], kb));
                 block[i][j] = block[j][i] = sum;
             }
         }
         if (g->o->convex) {
-            vf step = relaxation * inverse_of(largest(block));
+            VF step = relaxation * inverse_of(largest(block));
             put_f(c->step_n, step);
             put_f(c->step_t, step);
             continue;
         }
-        vf half = 0.5f * (block[0][0] - block[1][1]);
-        vf most = 0.5f * (block[0][0] + block[1][1]) + sqrt_f(half * half + block[0][1] * block[0][1]);
+        VF half = SET1(0.5f) * (block[0][0] - block[1][1]);
+        VF root = SQRT(FMA(half, half, block[0][1] * block[0][1]));
+        VF most = FMA(SET1(0.5f), block[0][0] + block[1][1], root);
         put_f(c->step_n, relaxation * inverse_of(block[2][2]));
         put_f(c->step_t, relaxation * inverse_of(most));
         put_f(c->g_xn, block[0][2]);
@@ -258,26 +269,28 @@ static void prepare(group *g) {
     }
 }
 
+#include "real64.h"
+
 // form sets v = v_free + M⁻¹Jᵀλ.
 static void form(group *g, int h) {
     for (int k = 0; k <= g->o->bodies; k++)
         for (int i = 0; i < 6; i++) put_d(g->bodies[k].v[i], h, d(g->bodies[k].v_free[i], h));
     for (int s = 0; s < g->n; s++) {
         slot *c = &g->slots[s];
-        vd p[3], lx = d(c->lambda[0], h), ly = d(c->lambda[1], h), ln = d(c->lambda[2], h);
+        VF p[3], lx = d(c->lambda[0], h), ly = d(c->lambda[1], h), ln = d(c->lambda[2], h);
         for (int i = 0; i < 3; i++)
-            p[i] = d(c->axis[0][i], h) * lx + d(c->axis[1][i], h) * ly + d(c->axis[2][i], h) * ln;
+            p[i] = FMA(d(c->axis[2][i], h), ln, FMA(d(c->axis[0][i], h), lx, d(c->axis[1][i], h) * ly));
         for (int side = 0; side < 2; side++) {
             body *to = &g->bodies[side ? c->b : c->a];
             if (!to->moves) continue;
             wide *arm = side ? c->arm_b : c->arm_a;
-            vd sign = set_d(side ? 1 : -1), m = d(to->inverse_mass, h) * sign, r[3], inertia[6];
+            VF sign = SET1(side ? 1 : -1), m = d(to->inverse_mass, h) * sign, r[3], inertia[6];
             for (int i = 0; i < 3; i++) r[i] = d(arm[i], h) * sign;
             for (int i = 0; i < 6; i++) inertia[i] = d(to->inverse_inertia[i], h);
-            CROSS(vd, q, r, p);
-            SYMMETRIC(vd, k, inertia, q);
+            CROSS(q, r, p);
+            SYMMETRIC(k, inertia, q);
             for (int i = 0; i < 3; i++) {
-                put_d(to->v[i], h, d(to->v[i], h) + m * p[i]);
+                put_d(to->v[i], h, FMA(m, p[i], d(to->v[i], h)));
                 put_d(to->v[3 + i], h, d(to->v[3 + i], h) + k[i]);
             }
         }
@@ -286,74 +299,75 @@ static void form(group *g, int h) {
 
 // into_cones takes impulses into their cones, which rounding, or a warm start, may leave.
 static void into_cones(group *g, int h) {
-    vd zero = set_d(0), below = set_d(1 - 0x1p-52);
+    VF zero = SET1(0), below = SET1(1 - 0x1p-52);
     for (int s = 0; s < g->n; s++) {
         slot *c = &g->slots[s];
-        vd x = d(c->lambda[0], h), y = d(c->lambda[1], h), n = d(c->lambda[2], h);
-        vd force = sqrt_d(x * x + y * y), radius = d(c->friction, h) * n;
-        vd shrink = choose_d(force > radius, radius / force * below, set_d(1));
-        vdm pushes = n > 0;
-        put_d(c->lambda[0], h, choose_d(pushes, x * shrink, zero));
-        put_d(c->lambda[1], h, choose_d(pushes, y * shrink, zero));
-        put_d(c->lambda[2], h, choose_d(pushes | (n != n), n, zero));
+        VF x = d(c->lambda[0], h), y = d(c->lambda[1], h), n = d(c->lambda[2], h);
+        VF force = SQRT(FMA(x, x, y * y)), radius = d(c->friction, h) * n;
+        VF shrink = SEL(LT(radius, force), radius / force * below, SET1(1));
+        VM pushes = LT(zero, n);
+        put_d(c->lambda[0], h, SEL(pushes, x * shrink, zero));
+        put_d(c->lambda[1], h, SEL(pushes, y * shrink, zero));
+        put_d(c->lambda[2], h, SEL(MOR(pushes, is_nan(n)), n, zero));
     }
 }
 
 // relative sets c to Jv − c* of a slot.
-INLINE void relative(const group *g, const slot *k, int h, vd c[3]) {
+INLINE void relative(const group *g, const slot *k, int h, VF c[3]) {
     const body *a = &g->bodies[k->a], *b = &g->bodies[k->b];
-    vd ra[3], rb[3], wa[3], wb[3], u[3];
+    VF ra[3], rb[3], wa[3], wb[3], u[3];
     for (int i = 0; i < 3; i++) {
         ra[i] = d(k->arm_a[i], h), rb[i] = d(k->arm_b[i], h);
         wa[i] = d(a->v[3 + i], h), wb[i] = d(b->v[3 + i], h);
     }
-    CROSS(vd, xa, wa, ra);
-    CROSS(vd, xb, wb, rb);
+    CROSS(xa, wa, ra);
+    CROSS(xb, wb, rb);
     for (int i = 0; i < 3; i++) u[i] = d(b->v[i], h) + xb[i] - d(a->v[i], h) - xa[i];
     for (int i = 0; i < 3; i++)
-        c[i] = d(k->axis[i][0], h) * u[0] + d(k->axis[i][1], h) * u[1] + d(k->axis[i][2], h) * u[2];
+        c[i] = FMA(d(k->axis[i][2], h), u[2], FMA(d(k->axis[i][0], h), u[0], d(k->axis[i][1], h) * u[1]));
     c[2] += d(k->bias, h);
 }
 
 // present is where a world has the contact of a slot.
-INLINE vdm present(const slot *k, int h) {
-    vd n[3] = {d(k->axis[2][0], h), d(k->axis[2][1], h), d(k->axis[2][2], h)};
-    return DOT(n, n) > 0;
+INLINE VM present(const slot *k, int h) {
+    VF n[3] = {d(k->axis[2][0], h), d(k->axis[2][1], h), d(k->axis[2][2], h)};
+    return LT(SET1(0), DOT(n, n));
 }
 
 // dual_distance is the distance of c from the dual cone {c_N ≥ μ‖c_T‖}, given slip = ‖c_T‖.
-INLINE vd dual_distance(const vd c[3], vd slip, vd mu) {
-    vd e = choose_d(slip <= -mu * c[2], sqrt_d(slip * slip + c[2] * c[2]), (mu * slip - c[2]) / sqrt_d(1 + mu * mu));
-    return choose_d(c[2] >= mu * slip, set_d(0), e);
+INLINE VF dual_distance(const VF c[3], VF slip, VF mu) {
+    VF edge = mu * slip, apex = SQRT(FMA(slip, slip, c[2] * c[2]));
+    VF e = SEL(LE(slip, -mu * c[2]), apex, (edge - c[2]) / SQRT(FMA(mu, mu, SET1(1))));
+    return SEL(LE(edge, c[2]), SET1(0), e);
 }
 
 // natural is the residual h·‖λ − Π_K(λ − (c + Γ)/h)‖ of contact.row.residual; c includes Γ.
-INLINE vd natural(const slot *k, int h, const vd l[3], const vd c[3]) {
-    vd mu = d(k->friction, h), inverse = d(k->inverse_height, h), x[3], y[3];
-    for (int i = 0; i < 3; i++) x[i] = l[i] - c[i] * inverse;
-    vd t = sqrt_d(x[0] * x[0] + x[1] * x[1]);
-    vd n = (mu * t + x[2]) / (1 + mu * mu), shrink = mu * n / t;
-    y[0] = l[0] - x[0] * shrink, y[1] = l[1] - x[1] * shrink, y[2] = l[2] - n;
-    vdm in = t <= mu * x[2], out = mu * t <= -x[2];
-    for (int i = 0; i < 3; i++) y[i] = choose_d(out, l[i], choose_d(in, c[i], y[i]));
-    vd length = sqrt_d(DOT(y, y));
-    return choose_d(in & ~out, length, d(k->height, h) * length);
+INLINE VF natural(const slot *k, int h, const VF l[3], const VF c[3]) {
+    VF mu = d(k->friction, h), inverse = d(k->inverse_height, h), x[3], y[3];
+    for (int i = 0; i < 3; i++) x[i] = FNMA(c[i], inverse, l[i]);
+    VF t = SQRT(FMA(x[0], x[0], x[1] * x[1])), edge = mu * t;
+    VF n = (edge + x[2]) / FMA(mu, mu, SET1(1)), shrink = mu * n / t;
+    y[0] = FNMA(x[0], shrink, l[0]), y[1] = FNMA(x[1], shrink, l[1]), y[2] = l[2] - n;
+    VM in = LE(t, mu * x[2]), out = LE(edge, -x[2]);
+    for (int i = 0; i < 3; i++) y[i] = SEL(out, l[i], SEL(in, c[i], y[i]));
+    VF length = SQRT(DOT(y, y));
+    return SEL(MANDN(in, out), length, d(k->height, h) * length);
 }
 
 // ratio_of is the residual r relative to the scale.
-INLINE vd ratio_of(const slot *k, int h, vd r) { return choose_d(r == 0, r, r / d(k->scale, h)); }
+INLINE VF ratio_of(const slot *k, int h, VF r) { return SEL(equal(r, SET1(0)), r, r / d(k->scale, h)); }
 
 // measure forms v and c of the impulses and returns the largest residual relative to its scale.
-static vd measure(group *g, int h) {
+static VF measure(group *g, int h) {
     form(g, h);
-    vd most = set_d(0);
+    VF most = SET1(0);
     for (int s = 0; s < g->n; s++) {
         slot *k = &g->slots[s];
-        vd c[3], l[3];
+        VF c[3], l[3];
         for (int i = 0; i < 3; i++) l[i] = d(k->lambda[i], h);
         relative(g, k, h, c);
-        for (int i = 0; i < 3; i++) narrow(k->c[i] + LANES_OF_D * h, c[i]);
-        if (!g->o->convex) c[2] += d(k->friction, h) * sqrt_d(c[0] * c[0] + c[1] * c[1]);
+        for (int i = 0; i < 3; i++) NARROW(k->c[i] + W * h, c[i]);
+        if (!g->o->convex) c[2] = FMA(d(k->friction, h), SQRT(FMA(c[0], c[0], c[1] * c[1])), c[2]);
         most = max_nan(ratio_of(k, h, natural(k, h, l, c)), most);
     }
     return most;
@@ -361,54 +375,55 @@ static vd measure(group *g, int h) {
 
 // The residuals of impulses: those of contact.residuals.
 typedef struct {
-    vd primal, dual, complementarity, residual, scale, ratio;
+    VF primal, dual, complementarity, residual, scale, ratio;
 } residuals;
 
 // residuals_of finds those of the impulses whose velocities are v.
 static residuals residuals_of(const group *g, int h) {
-    vd zero = set_d(0);
-    residuals e = {zero, zero, zero, zero, zero, set_d(-1)};
+    VF zero = SET1(0);
+    residuals e = {zero, zero, zero, zero, zero, SET1(-1)};
     for (int s = 0; s < g->n; s++) {
         const slot *k = &g->slots[s];
-        vd c[3], l[3], mu = d(k->friction, h);
+        VF c[3], l[3], mu = d(k->friction, h);
         for (int i = 0; i < 3; i++) l[i] = d(k->lambda[i], h);
         relative(g, k, h, c);
-        vd slip = sqrt_d(c[0] * c[0] + c[1] * c[1]), force = sqrt_d(l[0] * l[0] + l[1] * l[1]);
+        VF slip = SQRT(FMA(c[0], c[0], c[1] * c[1])), force = SQRT(FMA(l[0], l[0], l[1] * l[1]));
         if (!g->o->convex) c[2] += mu * slip;
         e.dual = max_nan(dual_distance(c, slip, mu), e.dual);
-        vd out = (force - mu * l[2]) / sqrt_d(1 + mu * mu);
-        out = choose_d(force <= mu * l[2], zero, out);
-        e.primal = max_nan(choose_d(mu * force <= -l[2], sqrt_d(force * force + l[2] * l[2]), out), e.primal);
+        VF edge = mu * l[2], apex = SQRT(FMA(force, force, l[2] * l[2]));
+        VF out = SEL(LE(force, edge), zero, (force - edge) / SQRT(FMA(mu, mu, SET1(1))));
+        e.primal = max_nan(SEL(LE(mu * force, -l[2]), apex, out), e.primal);
         e.complementarity = max_nan(abs_d(DOT(l, c)), e.complementarity);
-        vd r = natural(k, h, l, c), ratio = ratio_of(k, h, r);
-        vdm larger = ((ratio > e.ratio) | (ratio != ratio)) & present(k, h);
-        e.residual = choose_d(larger, r, e.residual), e.scale = choose_d(larger, d(k->scale, h), e.scale);
-        e.ratio = choose_d(larger, ratio, e.ratio);
+        VF r = natural(k, h, l, c), ratio = ratio_of(k, h, r);
+        VM larger = MAND(MOR(LT(e.ratio, ratio), is_nan(ratio)), present(k, h));
+        e.residual = SEL(larger, r, e.residual), e.scale = SEL(larger, d(k->scale, h), e.scale);
+        e.ratio = SEL(larger, ratio, e.ratio);
     }
     return e;
 }
 
-INLINE vd length_of(const wide x[3], int h) {
-    vd y[3] = {d(x[0], h), d(x[1], h), d(x[2], h)};
-    return sqrt_d(DOT(y, y));
+INLINE VF length_of(const wide x[3], int h) {
+    VF y[3] = {d(x[0], h), d(x[1], h), d(x[2], h)};
+    return SQRT(DOT(y, y));
 }
 
 // set_traces sets h of the slots: a body of mass m and inertia I adds 3/m + ‖r‖²·tr I⁻¹ − rᵀI⁻¹r.
 static void set_traces(group *g, int h) {
     for (int s = 0; s < g->n; s++) {
         slot *k = &g->slots[s];
-        vd trace = set_d(0);
+        VF trace = SET1(0);
         for (int side = 0; side < 2; side++) {
             const body *b = &g->bodies[side ? k->b : k->a];
             if (!b->moves) continue;
-            vd r[3], inverse[6];
+            VF r[3], inverse[6];
             for (int i = 0; i < 3; i++) r[i] = d(side ? k->arm_b[i] : k->arm_a[i], h);
             for (int i = 0; i < 6; i++) inverse[i] = d(b->inverse_inertia[i], h);
-            SYMMETRIC(vd, q, inverse, r);
-            trace += 3 * d(b->inverse_mass, h) + DOT(r, r) * (inverse[0] + inverse[1] + inverse[2]) - DOT(r, q);
+            SYMMETRIC(q, inverse, r);
+            trace +=
+                FMA(SET1(3), d(b->inverse_mass, h), DOT(r, r) * (inverse[0] + inverse[1] + inverse[2])) - DOT(r, q);
         }
         put_d(k->height, h, trace);
-        put_d(k->inverse_height, h, choose_d(trace > 0, 1 / trace, set_d(0)));
+        put_d(k->inverse_height, h, SEL(LT(SET1(0), trace), SET1(1) / trace, SET1(0)));
     }
 }
 
@@ -417,46 +432,48 @@ static void set_traces(group *g, int h) {
 INLINE int join(group *g, const slot *k, int h) {
     body *a = &g->bodies[k->a], *b = &g->bodies[k->b];
     if (!a->moves || !b->moves) return 0;
-    vdm both = (d(a->mass, h) > 0) & (d(b->mass, h) > 0) & present(k, h), changed = {0, 0, 0, 0};
+    VF zero = SET1(0);
+    VM both = MAND(MAND(LT(zero, d(a->mass, h)), LT(zero, d(b->mass, h))), present(k, h)), changed = MFROM(0);
     for (int i = 0; i < 2; i++) {
         double *of_a = i ? a->scale : a->violation, *of_b = i ? b->scale : b->violation;
-        vd x = d(of_a, h), y = d(of_b, h);
-        changed |= both & ((x < y) | (x > y)); // not of NaN, so that the passes end
-        put_d(of_a, h, choose_d(both & (y > x), y, x));
-        put_d(of_b, h, choose_d(both & (x > y), x, y));
+        VF x = d(of_a, h), y = d(of_b, h);
+        VM less = MAND(both, LT(x, y)), more = MAND(both, LT(y, x)); // neither of NaN, so that the passes end
+        changed = MOR(changed, MOR(less, more));
+        put_d(of_a, h, SEL(less, y, x));
+        put_d(of_b, h, SEL(more, x, y));
     }
-    return bits(changed) != 0;
+    return MBITS(changed) != 0;
 }
 
 // set_scales sets the speed scales of the slots, see contact.worldSolver.setScales. Islands are found by passes
 // forwards and backwards over the slots until no number changes.
 static void set_scales(group *g, int h) {
-    vd zero = set_d(0), rounding = set_d(g->o->resolved);
+    VF zero = SET1(0), rounding = SET1(g->o->resolved);
     for (int b = 0; b <= g->o->bodies; b++) {
         body *to = &g->bodies[b];
         for (int i = 0; i < 6; i++) put_d(to->v[i], h, d(to->v_free[i], h));
     }
     for (int s = 0; s < g->n; s++) {
         slot *k = &g->slots[s];
-        vd c[3], mu = d(k->friction, h), speed = abs_d(d(k->bias, h));
+        VF c[3], mu = d(k->friction, h), speed = abs_d(d(k->bias, h));
         relative(g, k, h, c);
-        vd slip = sqrt_d(c[0] * c[0] + c[1] * c[1]);
+        VF slip = SQRT(FMA(c[0], c[0], c[1] * c[1]));
         if (!g->o->convex) c[2] += mu * slip;
-        vd violation = dual_distance(c, slip, mu);
+        VF violation = dual_distance(c, slip, mu);
         for (int side = 0; side < 2; side++) {
             const body *b = &g->bodies[side ? k->b : k->a];
-            speed += length_of(b->v, h) + length_of(b->v + 3, h) * length_of(side ? k->arm_b : k->arm_a, h);
+            speed += FMA(length_of(b->v + 3, h), length_of(side ? k->arm_b : k->arm_a, h), length_of(b->v, h));
         }
-        vdm here = present(k, h);
-        violation = choose_d(here, violation, zero);
-        vd scale = choose_d(here, rounding * speed, zero);
-        scale = choose_d(violation > scale, violation, scale);
+        VM here = present(k, h);
+        violation = SEL(here, violation, zero);
+        VF scale = SEL(here, rounding * speed, zero);
+        scale = MAX(violation, scale);
         for (int side = 0; side < 2; side++) {
             body *b = &g->bodies[side ? k->b : k->a];
             if (!b->moves) continue;
-            vdm moves = d(b->mass, h) > 0;
-            put_d(b->violation, h, choose_d(moves & (violation > d(b->violation, h)), violation, d(b->violation, h)));
-            put_d(b->scale, h, choose_d(moves & (scale > d(b->scale, h)), scale, d(b->scale, h)));
+            VM moves = LT(zero, d(b->mass, h));
+            put_d(b->violation, h, SEL(moves, MAX(violation, d(b->violation, h)), d(b->violation, h)));
+            put_d(b->scale, h, SEL(moves, MAX(scale, d(b->scale, h)), d(b->scale, h)));
         }
     }
     for (int changed = 1; changed;) {
@@ -467,21 +484,23 @@ static void set_scales(group *g, int h) {
     for (int s = 0; s < g->n; s++) {
         slot *k = &g->slots[s];
         const body *a = &g->bodies[k->a], *b = &g->bodies[k->b];
-        vdm moves = d(b->mass, h) > 0;
-        put_d(k->violation, h, choose_d(moves, d(b->violation, h), d(a->violation, h)));
-        put_d(k->scale, h, choose_d(moves, d(b->scale, h), d(a->scale, h)));
+        VM moves = LT(zero, d(b->mass, h));
+        put_d(k->violation, h, SEL(moves, d(b->violation, h), d(a->violation, h)));
+        put_d(k->scale, h, SEL(moves, d(b->scale, h), d(a->scale, h)));
     }
 }
 
+#include "real32.h"
+
 // push adds to dv of a body the change by the impulse sign·p at the arm r.
-INLINE void push(body *to, const vf r[3], const vf p[3], int sign) {
-    vf m = f(to->inverse_mass32), inertia[6];
+INLINE void push(body *to, const VF r[3], const VF p[3], int sign) {
+    VF m = f(to->inverse_mass32), inertia[6];
     for (int i = 0; i < 6; i++) inertia[i] = f(to->inverse_inertia32[i]);
-    CROSS(vf, q, r, p);
-    SYMMETRIC(vf, w, inertia, q);
+    CROSS(q, r, p);
+    SYMMETRIC(w, inertia, q);
     for (int i = 0; i < 3; i++) {
-        vf v = f(to->dv[i]), spin = f(to->dv[3 + i]);
-        put_f(to->dv[i], sign > 0 ? v + m * p[i] : v - m * p[i]);
+        VF v = f(to->dv[i]), spin = f(to->dv[3 + i]);
+        put_f(to->dv[i], sign > 0 ? FMA(m, p[i], v) : FNMA(m, p[i], v));
         put_f(to->dv[3 + i], sign > 0 ? spin + w[i] : spin - w[i]);
     }
 }
@@ -490,62 +509,64 @@ INLINE void push(body *to, const vf r[3], const vf p[3], int sign) {
 //
 // NCP [AGIMUS2023, Contacts, Alg. 5] with the tangential step 1/λ_max(G_TT); CCP [Alg. 2] with a step of all axes.
 INLINE void sweep(group *g, int convex) {
-    vf zero = set_f(0), tiny = set_f(1e-30f);
+    VF zero = SET1(0), one = SET1(1), tiny = SET1(1e-30f);
     for (int s = 0; s < g->n; s++) {
         slot *k = &g->slots[s];
         body *a = &g->bodies[k->a], *b = &g->bodies[k->b];
-        vf ra[3], rb[3], axis[3][3], u[3] = {zero, zero, zero}, c[3], l[3], mu = f(k->friction32);
+        VF ra[3], rb[3], axis[3][3], u[3] = {zero, zero, zero}, c[3], l[3], mu = f(k->friction32);
         for (int i = 0; i < 3; i++) {
             for (int j = 0; j < 3; j++) axis[i][j] = f(k->axis32[i][j]);
             ra[i] = f(k->arm_a32[i]), rb[i] = f(k->arm_b32[i]), l[i] = f(k->lambda32[i]);
         }
         if (b->moves) {
-            vf w[3] = {f(b->dv[3]), f(b->dv[4]), f(b->dv[5])};
-            CROSS(vf, x, w, rb);
+            VF w[3] = {f(b->dv[3]), f(b->dv[4]), f(b->dv[5])};
+            CROSS(x, w, rb);
             for (int i = 0; i < 3; i++) u[i] = f(b->dv[i]) + x[i];
         }
         if (a->moves) {
-            vf w[3] = {f(a->dv[3]), f(a->dv[4]), f(a->dv[5])};
-            CROSS(vf, x, w, ra);
+            VF w[3] = {f(a->dv[3]), f(a->dv[4]), f(a->dv[5])};
+            CROSS(x, w, ra);
             for (int i = 0; i < 3; i++) u[i] -= f(a->dv[i]) + x[i];
         }
         for (int i = 0; i < 3; i++) c[i] = f(k->c[i]) + DOT(axis[i], u);
-        vf step_n = f(k->step_n), step_t = f(k->step_t), next[3];
-        next[2] = l[2] - c[2] * step_n;
+        VF step_n = f(k->step_n), step_t = f(k->step_t), next[3];
+        next[2] = FNMA(c[2], step_n, l[2]);
         if (convex) {
-            next[0] = l[0] - c[0] * step_t;
-            next[1] = l[1] - c[1] * step_t;
-            vf t = sqrt_f(max_f(next[0] * next[0] + next[1] * next[1], tiny));
-            vf edge = max_f((mu * t + next[2]) / (1 + mu * mu), zero), k2 = mu * edge / t;
-            vfm in = t <= mu * next[2];
-            for (int i = 0; i < 2; i++) next[i] = choose_f(in, next[i], next[i] * k2);
-            next[2] = choose_f(in, next[2], edge);
+            next[0] = FNMA(c[0], step_t, l[0]);
+            next[1] = FNMA(c[1], step_t, l[1]);
+            VF t = SQRT(MAX(FMA(next[0], next[0], next[1] * next[1]), tiny));
+            VF edge = MAX(FMA(mu, t, next[2]) / FMA(mu, mu, one), zero), k2 = mu * edge / t;
+            VM in = LE(t, mu * next[2]);
+            for (int i = 0; i < 2; i++) next[i] = SEL(in, next[i], next[i] * k2);
+            next[2] = SEL(in, next[2], edge);
         } else {
-            next[2] = max_f(next[2], zero);
-            vf dn = next[2] - l[2], radius = mu * next[2];
-            next[0] = l[0] - (c[0] + f(k->g_xn) * dn) * step_t;
-            next[1] = l[1] - (c[1] + f(k->g_yn) * dn) * step_t;
-            vf square = next[0] * next[0] + next[1] * next[1];
-            vf shrink = choose_f(square > radius * radius, radius / sqrt_f(max_f(square, tiny)), set_f(1));
+            next[2] = MAX(next[2], zero);
+            VF dn = next[2] - l[2], radius = mu * next[2];
+            next[0] = FNMA(FMA(f(k->g_xn), dn, c[0]), step_t, l[0]);
+            next[1] = FNMA(FMA(f(k->g_yn), dn, c[1]), step_t, l[1]);
+            VF square = FMA(next[0], next[0], next[1] * next[1]);
+            VF shrink = SEL(LT(radius * radius, square), radius / SQRT(MAX(square, tiny)), one);
             next[0] *= shrink;
             next[1] *= shrink;
         }
-        vf p[3] = {zero, zero, zero};
+        VF p[3] = {zero, zero, zero};
         for (int i = 0; i < 3; i++) {
-            vf step = next[i] - l[i];
+            VF step = next[i] - l[i];
             put_f(k->lambda32[i], next[i]);
-            for (int j = 0; j < 3; j++) p[j] += axis[i][j] * step;
+            for (int j = 0; j < 3; j++) p[j] = FMA(axis[i][j], step, p[j]);
         }
         if (b->moves) push(b, rb, p, 1);
         if (a->moves) push(a, ra, p, -1);
     }
 }
 
+#include "real64.h"
+
 #include "alone.h"
 
 // slow reports whether sweeps are left to Newton's method: if two blocks have taken the least residual to more than
 // PROGRESS of it, and at this rate four more do not take it to the tolerance.
-static int slow(const lanes_options *o, double now, double before) {
+static int slow(const contact_options *o, double now, double before) {
     double rate = now / before;
     return o->steps > 0 && rate > PROGRESS && now * rate * rate > o->tolerance;
 }
@@ -560,29 +581,30 @@ static int close(group *g, int l) {
 // keep measures the impulses and keeps those of the least residual. It returns whether a world is to be swept on.
 static int keep(group *g, int sweeps) {
     int open = 0;
-    for (int h = 0; h < HALVES; h++) {
-        if (LANES_OF_D * h >= g->o->worlds) break;
-        vd e = measure(g, h), better = set_d(0);
-        int any = 0;
+    for (int h = 0; h < PARTS; h++) {
+        if (W * h >= g->o->worlds) break;
+        double e[W];
+        unsigned better = 0;
+        STOREU(e, measure(g, h));
         g->fresh[h] = 1;
-        for (int i = 0; i < LANES_OF_D; i++) {
-            int l = LANES_OF_D * h + i;
+        for (int i = 0; i < W; i++) {
+            int l = W * h + i;
             if (l >= g->o->worlds) continue;
             int better_now = 0;
             if (!g->closed[l]) { // else it keeps what it has
                 g->made[l] = sweeps;
                 better_now = e[i] <= g->best[l];
             }
-            if (better_now) g->best[l] = e[i], better[i] = 1, any = 1;
+            if (better_now) g->best[l] = e[i], better |= 1u << i;
             else g->fresh[h] = 0;
             if (!g->closed[l]) g->closed[l] = close(g, l);
             open |= !g->closed[l];
         }
-        if (!any) continue;
-        vdm choice = better > 0;
+        if (!better) continue;
+        VM choice = MFROM(better);
         for (int s = 0; s < g->n; s++) {
             slot *k = &g->slots[s];
-            for (int i = 0; i < 3; i++) put_d(k->best[i], h, choose_d(choice, d(k->lambda[i], h), d(k->best[i], h)));
+            for (int i = 0; i < 3; i++) put_d(k->best[i], h, SEL(choice, d(k->lambda[i], h), d(k->best[i], h)));
         }
     }
     return open;
@@ -608,27 +630,28 @@ static int end_slow(group *g) {
 }
 
 // drop_impulses takes away the impulses of islands whose free motion solves the problem, and all of the worlds of drop.
-static void drop_impulses(group *g, int h, vdm drop) {
-    vd zero = set_d(0);
+static void drop_impulses(group *g, int h, VM drop) {
+    VF zero = SET1(0);
     for (int s = 0; s < g->n; s++) {
         slot *k = &g->slots[s];
-        vdm none = drop | (d(k->violation, h) == zero);
-        for (int i = 0; i < 3; i++) put_d(k->lambda[i], h, choose_d(none, zero, d(k->lambda[i], h)));
+        VM none = MOR(drop, equal(d(k->violation, h), zero));
+        for (int i = 0; i < 3; i++) put_d(k->lambda[i], h, SEL(none, zero, d(k->lambda[i], h)));
     }
 }
 
 // start_from_rest drops impulses to start from that are no better than none, see contact.worldSolver.startFromRest.
 static void start_from_rest(group *g) {
-    for (int h = 0; h < HALVES; h++) drop_impulses(g, h, (vdm){0, 0, 0, 0});
+    for (int h = 0; h < PARTS; h++) drop_impulses(g, h, MFROM(0));
     keep(g, 0);
     int any = 0;
-    for (int h = 0; h < HALVES; h++) {
-        vd worse = set_d(0);
-        for (int i = 0; i < LANES_OF_D; i++) {
-            int l = LANES_OF_D * h + i;
-            if (l < g->o->worlds && !(g->best[l] <= 1)) worse[i] = 1, g->best[l] = __builtin_inf(), any = 1;
+    for (int h = 0; h < PARTS; h++) {
+        unsigned worse = 0;
+        for (int i = 0; i < W; i++) {
+            int l = W * h + i;
+            if (l < g->o->worlds && !(g->best[l] <= 1)) worse |= 1u << i, g->best[l] = __builtin_inf();
         }
-        drop_impulses(g, h, worse > 0);
+        drop_impulses(g, h, MFROM(worse));
+        any |= worse != 0;
     }
     if (any) keep(g, 0);
 }
@@ -645,12 +668,12 @@ static int start(group *g) {
         open |= !g->closed[l];
     }
     if (!open) return 0;
-    for (int h = 0; h < HALVES; h++) changed |= LANES_OF_D * h < g->o->worlds && start_alone(g, h);
+    for (int h = 0; h < PARTS; h++) changed |= W * h < g->o->worlds && start_alone(g, h);
     if (changed) keep(g, 0);
-    for (int h = 0; h < HALVES; h++) {
+    for (int h = 0; h < PARTS; h++) {
         if (changed) measure_best(g, h);
         for (int s = 0; s < g->n; s++)
-            for (int i = 0; i < 3; i++) narrow(g->slots[s].lambda32[i] + LANES_OF_D * h, d(g->slots[s].lambda[i], h));
+            for (int i = 0; i < 3; i++) NARROW(g->slots[s].lambda32[i] + W * h, d(g->slots[s].lambda[i], h));
     }
     open = 0;
     for (int l = 0; l < g->o->worlds; l++) {
@@ -661,7 +684,13 @@ static int start(group *g) {
     return open;
 }
 
-LANES_SWEEP(SWEEP) {
+int64_t SWEEP_SCRATCH(int32_t bodies, int64_t contacts) {
+    return (int64_t)(sizeof(body) + sizeof(lone)) * (bodies + 1) + contacts * (int64_t)(sizeof(slot) + sizeof(entry));
+}
+
+CONTACT_SWEEP(SWEEP) {
+    const contact_columns *p = columns;
+    const int32_t *count = p->count;
     group g = {.o = o, .bodies = scratch};
     g.slots = (slot *)(g.bodies + o->bodies + 1);
     int64_t total = 0; // contacts of the group: there are as many slots at most
@@ -672,19 +701,19 @@ LANES_SWEEP(SWEEP) {
         g.entries[l] = entries;
         entries += count[world[l]];
         int64_t b = (int64_t)world[l] * o->bodies;
-        g.units[l] = units_of(o->bodies, count[world[l]], mass + b, inertia + 6 * b, velocity + 6 * b,
-                              target ? target + (int64_t)world[l] * o->contacts : 0);
+        g.units[l] = units_of(o->bodies, count[world[l]], p->mass + b, p->inertia + 6 * b, p->velocity + 6 * b,
+                              p->target ? p->target + (int64_t)world[l] * o->contacts : 0);
     }
-    load_bodies(&g, world, mass, inertia, velocity);
-    list(&g, world, count, body_a, body_b);
-    load_contacts(&g, world, count, body_a, body_b, arm_a, arm_b, frame, friction, target, warm);
-    for (int l = 0; l < W; l++) g.best[l] = g.past[0][l] = g.past[1][l] = __builtin_inf();
-    for (int h = 0; h < HALVES; h++) {
+    load_bodies(&g, p, world);
+    list(&g, p, world);
+    load_contacts(&g, p, world);
+    for (int l = 0; l < WORLDS; l++) g.best[l] = g.past[0][l] = g.past[1][l] = __builtin_inf();
+    for (int h = 0; h < PARTS; h++) {
         set_traces(&g, h);
         set_scales(&g, h);
         into_cones(&g, h);
     }
-    if (warm) start_from_rest(&g);
+    if (p->warm) start_from_rest(&g);
     else keep(&g, 0);
     int open = start(&g);
     if (open) prepare(&g);
@@ -695,10 +724,9 @@ LANES_SWEEP(SWEEP) {
             if (o->convex) sweep(&g, 1);
             else sweep(&g, 0);
         }
-        for (int h = 0; h < HALVES; h++) {
+        for (int h = 0; h < PARTS; h++) {
             for (int s = 0; s < g.n; s++)
-                for (int i = 0; i < 3; i++)
-                    put_d(g.slots[s].lambda[i], h, widen(g.slots[s].lambda32[i] + LANES_OF_D * h));
+                for (int i = 0; i < 3; i++) put_d(g.slots[s].lambda[i], h, WIDEN(g.slots[s].lambda32[i] + W * h));
             into_cones(&g, h);
         }
         open = keep(&g, k) && end_slow(&g);
@@ -707,23 +735,26 @@ LANES_SWEEP(SWEEP) {
         for (int l = 0; l < o->worlds; l++)
             if (g.slots[s].source[l] >= 0)
                 for (int i = 0; i < 3; i++) // and 0 in place of -0, whose sign may depend on other worlds
-                    impulse[3 * ((int64_t)world[l] * o->contacts + g.slots[s].source[l]) + i] =
+                    p->impulse[3 * ((int64_t)world[l] * o->contacts + g.slots[s].source[l]) + i] =
                         g.slots[s].best[i][l] * g.units[l].impulse + 0.0;
     uint32_t solved = 0;
-    residuals e;
+    double e[6][W]; // of a half
     for (int l = 0; l < o->worlds; l++) {
-        int h = l / LANES_OF_D, i = l % LANES_OF_D;
+        int h = l / W, i = l % W;
         if (i == 0) {
             measure_best(&g, h);
-            e = residuals_of(&g, h);
+            residuals of = residuals_of(&g, h);
+            STOREU(e[0], of.primal), STOREU(e[1], of.dual), STOREU(e[2], of.complementarity);
+            STOREU(e[3], of.residual), STOREU(e[4], of.scale), STOREU(e[5], of.ratio);
         }
         const units *u = &g.units[l];
-        primal[world[l]] = e.primal[i] * u->impulse, dual[world[l]] = e.dual[i] * u->speed;
-        complementarity[world[l]] = e.complementarity[i] * u->energy;
-        residual[world[l]] = e.residual[i] * u->speed, scale[world[l]] = e.scale[i] * u->speed;
-        sweeps[world[l]] = g.made[l];
-        if (e.ratio[i] <= o->tolerance) solved |= (uint32_t)1 << l;
-        double *v = solved_velocity + (int64_t)6 * world[l] * o->bodies;
+        int32_t w = world[l];
+        p->primal[w] = e[0][i] * u->impulse, p->dual[w] = e[1][i] * u->speed;
+        p->complementarity[w] = e[2][i] * u->energy;
+        p->residual[w] = e[3][i] * u->speed, p->scale[w] = e[4][i] * u->speed;
+        p->sweeps[w] = g.made[l];
+        if (e[5][i] <= o->tolerance) solved |= (uint32_t)1 << l;
+        double *v = p->solved + (int64_t)6 * w * o->bodies;
         for (int b = 0; b < o->bodies; b++)
             for (int k = 0; k < 6; k++) *v++ = g.bodies[b].v[k][l] * (k < 3 ? u->speed : u->spin) + 0.0;
     }

@@ -7,13 +7,13 @@
 #include "vec3.h"
 
 // recovery_speed_of limits the speed at which penetrations of a pair are removed.
-INLINE double recovery_speed_of(const lanes_rules *r, const lanes_pair *p) {
+INLINE double recovery_speed_of(const contact_rules *r, const contact_pair *p) {
     if (r->recovery_speed > 0) return r->recovery_speed;
     return r->gravity > 0 ? sqrt(r->gravity * p->size) : p->size / (40 * r->time_step);
 }
 
 // target is the least normal velocity after the step.
-INLINE double target_of(const lanes_rules *r, const lanes_pair *p, double gap, double approach) {
+INLINE double target_of(const contact_rules *r, const contact_pair *p, double gap, double approach) {
     double dt = r->time_step, e = p->restitution;
     if (e > 0 && approach < -r->bounce_speed && gap + dt * approach < 0) return -e * approach;
     if (gap > 0) return -gap / dt;
@@ -24,7 +24,7 @@ INLINE double target_of(const lanes_rules *r, const lanes_pair *p, double gap, d
 
 // warm is the impulse of that of the n contacts of the last solve that has the features of this one, the i-th of its
 // world, else of the nearest one of the same pair; zero if there is none.
-INLINE vec warm_of(const lanes_id *id, vec position, const lanes_id *ids, const double *positions,
+INLINE vec warm_of(const contact_id *id, vec position, const contact_id *ids, const double *positions,
                    const double *impulses, int n, int i, double size) {
     if (i < n && ids[i].pair == id->pair && ids[i].id == id->id) return vec_at(impulses + 3 * i);
     double nearest = 0.02 * size;
@@ -47,7 +47,7 @@ typedef struct {
     int any;
 } half_rotation;
 
-INLINE half_rotation half_rotation_of(const lanes_rules *r, const lanes_pair *p, const lanes_body *of) {
+INLINE half_rotation half_rotation_of(const contact_rules *r, const contact_pair *p, const contact_body *of) {
     half_rotation t = {.any = 0};
     if (p->carrier < 0) return t;
     vec spin = vec_at(of[p->carrier].spin), v = {r->time_step * spin.x, r->time_step * spin.y, r->time_step * spin.z};
@@ -70,11 +70,11 @@ INLINE vec rotated_by_half(const half_rotation *t, vec v) {
 }
 
 // add_row adds the contact points of a row to the problem, from contact count of the world on.
-static void add_row(const lanes_rules *rules, const lanes_pair *p, const lanes_row *row, const lanes_points *points,
-                    int64_t i, vec n, const lanes_body *of, int64_t first, int count, lanes_id *ids, double *positions,
-                    const lanes_id *old_ids, const double *old_positions, const double *impulses, int old_n,
-                    const lanes_assembled *out) {
-    const lanes_body *a = of + p->a, *b = of + p->b;
+static void add_row(const contact_rules *rules, const contact_pair *p, const contact_row *row,
+                    const contact_points *points, int64_t i, vec n, const contact_body *of, int64_t first, int count,
+                    contact_id *ids, double *positions, const contact_id *old_ids, const double *old_positions,
+                    const double *impulses, int old_n, const contact_columns *out) {
+    const contact_body *a = of + p->a, *b = of + p->b;
     half_rotation t = half_rotation_of(rules, p, of);
     n = rotated_by_half(&t, n);
     double sign = copysign(1, n.z), f = -1 / (sign + n.z), g = n.x * n.y * f; // contact.Tangents
@@ -93,7 +93,7 @@ static void add_row(const lanes_rules *rules, const lanes_pair *p, const lanes_r
         out->friction[c] = p->friction;
         double approach = dot(n, sub(add(velocity_b, cross(spin_b, arm_b)), add(velocity_a, cross(spin_a, arm_a))));
         out->target[c] = target_of(rules, p, points->gap[q], approach);
-        ids[own] = (lanes_id){row->pair, points->id[q]};
+        ids[own] = (contact_id){row->pair, points->id[q]};
         put(positions + 3 * own, position);
         vec w = warm_of(&ids[own], position, old_ids, old_positions, impulses, old_n, own, p->size);
         put(out->warm + 3 * c, (vec){dot(t1, w), dot(t2, w), dot(n, w)});
@@ -101,28 +101,31 @@ static void add_row(const lanes_rules *rules, const lanes_pair *p, const lanes_r
 }
 
 // fetch begins to load the n contacts of the last solve of a world.
-INLINE void fetch(const lanes_id *ids, const double *impulses, int64_t from, int n) {
+INLINE void fetch(const contact_id *ids, const double *impulses, int64_t from, int n) {
     const char *a = (const char *)(ids + from), *b = (const char *)(impulses + 3 * from);
     for (int64_t i = 0; i < (int64_t)sizeof *ids * n; i += 64) __builtin_prefetch(a + i);
     for (int64_t i = 0; i < 24 * (int64_t)n; i += 64) __builtin_prefetch(b + i);
 }
 
-LANES_ASSEMBLE(ASSEMBLE) {
+CONTACT_ASSEMBLE(ASSEMBLE) {
     int64_t contacts = rules->contacts;
+    const uint8_t *sides = state->sides;
+    contact_id *ids = from->ids;
+    double *positions = from->positions, *impulses = state->world_impulse;
     for (int32_t l = 0; l < n; l++) {
-        int32_t world = list[l];
+        int32_t world = list[l], old_n = from->old_n[world];
         int64_t old = (2 * (int64_t)world + sides[world]) * contacts;
         int64_t mine = (2 * (int64_t)world + 1 - sides[world]) * contacts;
         int count = 0;
         if (l + 1 < n)
-            fetch(ids, impulses, (2 * (int64_t)list[l + 1] + sides[list[l + 1]]) * contacts, old_n[list[l + 1]]);
-        for (int64_t i = first[world]; i < first[world + 1]; i++) {
-            const lanes_row *row = rows + i;
+            fetch(ids, impulses, (2 * (int64_t)list[l + 1] + sides[list[l + 1]]) * contacts, from->old_n[list[l + 1]]);
+        for (int64_t i = from->first[world]; i < from->first[world + 1]; i++) {
+            const contact_row *row = from->rows + i;
             if (row->points == 0) continue;
-            const lanes_pair *p = pairs + row->pair;
-            const lanes_body *of = bodies + (int64_t)world * rules->bodies;
-            add_row(rules, p, row, points, i, vec_at(normal + 3 * i), of, world * contacts, count, ids + mine,
-                    positions + 3 * mine, ids + old, positions + 3 * old, impulses + 3 * old, old_n[world], out);
+            const contact_pair *p = from->pairs + row->pair;
+            const contact_body *of = state->bodies + (int64_t)world * rules->bodies;
+            add_row(rules, p, row, &from->points, i, vec_at(from->normal + 3 * i), of, world * contacts, count,
+                    ids + mine, positions + 3 * mine, ids + old, positions + 3 * old, impulses + 3 * old, old_n, out);
             count += row->points;
         }
         out->count[world] = count;

@@ -38,7 +38,7 @@ typedef struct {
 } flat;
 
 typedef struct {
-    const lanes_shape *shape;
+    const contact_shape *shape;
     const double *reals; // of the polytope
     const int32_t *ints;
     double rot[9 + LANES - 1]; // with room for the last lane of a store
@@ -116,13 +116,13 @@ INLINE int support(const placed *p, vec d, double *most) {
 
 // edge_of is the number of the edge between two neighbouring vertices.
 static uint32_t edge_of(const placed *p, const int32_t *header, int v, int w) {
-    const int32_t *start = p->ints + header[LANES_FACE_START], *faces = p->ints + header[LANES_FACES];
-    const int32_t *first = p->ints + header[LANES_CORNER_START], *corners = p->ints + header[LANES_CORNERS];
+    const int32_t *start = p->ints + header[CONTACT_FACE_START], *faces = p->ints + header[CONTACT_FACES];
+    const int32_t *first = p->ints + header[CONTACT_CORNER_START], *corners = p->ints + header[CONTACT_CORNERS];
     for (int k = start[v]; k < start[v + 1]; k++) {
         int lo = first[faces[k]], n = first[faces[k] + 1] - lo;
         for (int i = 0; i < n; i++) {
             int a = corners[lo + i], b = corners[lo + (i + 1 == n ? 0 : i + 1)];
-            if ((a == v && b == w) || (a == w && b == v)) return (uint32_t)p->ints[header[LANES_EDGES] + lo + i];
+            if ((a == v && b == w) || (a == w && b == v)) return (uint32_t)p->ints[header[CONTACT_EDGES] + lo + i];
         }
     }
     return 0;
@@ -132,7 +132,7 @@ static void find_polytope(const placed *p, vec d, int v, flat *f) {
     const int32_t *header = p->ints;
     int stride = p->shape->stride;
     const double *x = p->reals, *y = x + stride, *z = y + stride, *faces_at = z + stride;
-    const int32_t *start = p->ints + header[LANES_FACE_START], *faces = p->ints + header[LANES_FACES];
+    const int32_t *start = p->ints + header[CONTACT_FACE_START], *faces = p->ints + header[CONTACT_FACES];
     int best = -1;
     double aligned = MOST_TILT;
     for (int k = start[v]; k < start[v + 1]; k++) {
@@ -140,9 +140,9 @@ static void find_polytope(const placed *p, vec d, int v, flat *f) {
         if (c >= aligned) best = faces[k], aligned = c;
     }
     if (best >= 0) {
-        const int32_t *first = p->ints + header[LANES_CORNER_START];
-        const int32_t *corners = p->ints + header[LANES_CORNERS] + first[best];
-        const int32_t *edges = p->ints + header[LANES_EDGES] + first[best];
+        const int32_t *first = p->ints + header[CONTACT_CORNER_START];
+        const int32_t *corners = p->ints + header[CONTACT_CORNERS] + first[best];
+        const int32_t *edges = p->ints + header[CONTACT_EDGES] + first[best];
         int n = first[best + 1] - first[best];
         f->normal = times(p->rot, vec_at(faces_at + 4 * best));
         f->slack = faces_at[4 * best + 3];
@@ -166,7 +166,7 @@ static void find_polytope(const placed *p, vec d, int v, flat *f) {
     int end = -1;
     double least = MOST_TILT;
     vec at = {x[v], y[v], z[v]};
-    const int32_t *near_start = p->ints + header[LANES_NEIGHBOUR_START], *near = p->ints + header[LANES_NEIGHBOURS];
+    const int32_t *near_start = p->ints + header[CONTACT_NEIGHBOUR_START], *near = p->ints + header[CONTACT_NEIGHBOURS];
     for (int k = near_start[v]; k < near_start[v + 1]; k++) {
         int w = near[k];
         vec along = sub((vec){x[w], y[w], z[w]}, at);
@@ -183,7 +183,7 @@ static void find_polytope(const placed *p, vec d, int v, flat *f) {
 }
 
 static void find_frustum(const placed *p, vec d, const double *rim, flat *f) {
-    const lanes_shape *s = p->shape;
+    const contact_shape *s = p->shape;
     double lateral = sqrt(d.x * d.x + d.y * d.y), x = 1, y = 0;
     if (lateral >= LEVEL) x = d.x / lateral, y = d.y / lateral;
     double side = (2 * s->half * lateral + (s->bottom - s->top) * d.z) / s->slant;
@@ -208,14 +208,14 @@ static void find_frustum(const placed *p, vec d, const double *rim, flat *f) {
 
 // support_round is the support point of a cylinder, cone or frustum; ok is cleared for directions so close to the axis
 // that squares underflow.
-static vec support_round(const lanes_shape *s, vec d, int *ok) {
+static vec support_round(const contact_shape *s, vec d, int *ok) {
     double square = d.x * d.x + d.y * d.y, radius = s->bottom, z = -s->half;
     if (square == 0 && d.x == 0 && d.y == 0) return (vec){0, 0, copysign(s->half, d.z)};
     if (!(square > MIN_SQUARE)) *ok = 0;
     double l = sqrt(square);
     switch (s->support) {
-    case LANES_SUPPORT_CYLINDER: z = copysign(s->half, d.z); break;
-    case LANES_SUPPORT_CONE:
+    case CONTACT_SUPPORT_CYLINDER: z = copysign(s->half, d.z); break;
+    case CONTACT_SUPPORT_CONE:
         if (!(s->bottom * l > 2 * s->half * d.z)) return (vec){0, 0, s->half};
         break;
     default:
@@ -236,45 +236,45 @@ static vec support_ellipsoid(const placed *p, vec d, int *ok) {
 
 // find sets f to the feature of the core that faces d, a unit vector of the local frame, and p->least.
 INLINE int find(placed *p, vec d, const double *rim, flat *f) {
-    const lanes_shape *s = p->shape;
+    const contact_shape *s = p->shape;
     f->n = f->plane = f->disc = f->segment = 0;
     f->slack = 0;
     f->normal = (vec){0, 0, 0};
     int vertex = 0, ok = 1;
     vec point = {0, 0, 0};
     switch (s->support) {
-    case LANES_SUPPORT_POLYTOPE: {
+    case CONTACT_SUPPORT_POLYTOPE: {
         double most;
         vertex = support(p, d, &most);
         const double *x = p->reals;
         point = (vec){x[vertex], x[s->stride + vertex], x[2 * s->stride + vertex]};
         break;
     }
-    case LANES_SUPPORT_SEGMENT: point.z = copysign(s->half, d.z); break;
-    case LANES_SUPPORT_CYLINDER:
-    case LANES_SUPPORT_CONE:
-    case LANES_SUPPORT_FRUSTUM: point = support_round(s, d, &ok); break;
-    case LANES_SUPPORT_ELLIPSOID: point = support_ellipsoid(p, d, &ok); break;
+    case CONTACT_SUPPORT_SEGMENT: point.z = copysign(s->half, d.z); break;
+    case CONTACT_SUPPORT_CYLINDER:
+    case CONTACT_SUPPORT_CONE:
+    case CONTACT_SUPPORT_FRUSTUM: point = support_round(s, d, &ok); break;
+    case CONTACT_SUPPORT_ELLIPSOID: point = support_ellipsoid(p, d, &ok); break;
     default: break;
     }
     p->least = p->rot[6] * point.x + p->rot[7] * point.y + p->rot[8] * point.z + p->origin.z;
     switch (s->form) {
-    case LANES_FORM_PLANE:
+    case CONTACT_FORM_PLANE:
         f->plane = 1;
         f->normal = times(p->rot, (vec){0, 0, 1});
         f->x[0] = p->origin.x, f->y[0] = p->origin.y, f->z[0] = p->origin.z;
         f->vertex[0] = f->edge[0] = 0;
         f->n = 1;
         break;
-    case LANES_FORM_SEGMENT:
+    case CONTACT_FORM_SEGMENT:
         if (fabs(d.z) <= MOST_TILT) {
             add_corner(f, p, (vec){0, 0, -s->half}, LOWER_END, 0);
             add_corner(f, p, (vec){0, 0, s->half}, UPPER_END, 0);
             f->segment = 1;
         }
         break;
-    case LANES_FORM_FRUSTUM: find_frustum(p, d, rim, f); break;
-    case LANES_FORM_POLYTOPE: find_polytope(p, d, vertex, f); break;
+    case CONTACT_FORM_FRUSTUM: find_frustum(p, d, rim, f); break;
+    case CONTACT_FORM_POLYTOPE: find_polytope(p, d, vertex, f); break;
     default: break;
     }
     return ok;
@@ -547,17 +547,17 @@ INLINE void set_frame(double *f, vec n) {
     f[6] = n.x, f[7] = n.y, f[8] = n.z;
 }
 
-INLINE void set_shape(placed *p, const lanes_shape *shapes, const double *reals, const int32_t *ints, int32_t i) {
+INLINE void set_shape(placed *p, const contact_shape *shapes, const double *reals, const int32_t *ints, int32_t i) {
     p->shape = shapes + i;
     p->reals = reals + p->shape->reals;
     p->ints = ints + p->shape->ints;
 }
 
 // build writes the points of a row, and reports whether it could.
-INLINE int build(workspace *w, const lanes_rows *r, int32_t row, const lanes_points *out) {
+INLINE int build(workspace *w, const contact_rows *r, int32_t row, const contact_points *out) {
     vec n = vec_at(r->normal + 3 * row), wa = vec_at(r->witness_a + 3 * row), wb = vec_at(r->witness_b + 3 * row);
     placed *a = &w->a, *b = &w->b;
-    if (a->shape->form == LANES_FORM_NONE || b->shape->form == LANES_FORM_NONE) return 0;
+    if (a->shape->form == CONTACT_FORM_NONE || b->shape->form == CONTACT_FORM_NONE) return 0;
     set_frame(w->frame, n);
     vec between = sub(wb, wa);
     w->anchor = add(wa, (vec){0.5 * between.x, 0.5 * between.y, 0.5 * between.z});
@@ -603,7 +603,7 @@ INLINE int build(workspace *w, const lanes_rows *r, int32_t row, const lanes_poi
     return 1;
 }
 
-LANES_MANIFOLD(MANIFOLD) {
+CONTACT_MANIFOLD(MANIFOLD) {
     workspace w;
     w.rim = shapes->rim;
     int32_t left = 0;

@@ -47,10 +47,11 @@ INLINE eight *block_of(world *w, int p, int q) { return w->matrix[w->slot[(int64
 // add_block adds the block JpᵀHJq to the matrix; left is JpᵀH.
 INLINE void add_block(eight *to, const eight left[3], const eight *right) {
     for (int i = 0; i < 6; i++) {
-        vd lo = at(to[i]), hi = at(to[i] + 4);
-        for (int k = 0; k < 3; k++) lo += left[k][i] * at(right[k]), hi += left[k][i] * at(right[k] + 4);
-        put(to[i], lo);
-        put(to[i] + 4, hi);
+        for (int j = 0; j < 8; j += W) {
+            VF x = LOADU(to[i] + j);
+            for (int k = 0; k < 3; k++) x = FMA(SET1(left[k][i]), LOADU(right[k] + j), x);
+            STOREU(to[i] + j, x);
+        }
     }
 }
 
@@ -71,8 +72,9 @@ static void assemble(world *w) {
             if (p < 0) continue;
             eight *j = s ? r->jb : r->ja, left[3];
             for (int c = 0; c < 3; c++) {
-                put(left[c], r->h[0][c] * at(j[0]) + r->h[1][c] * at(j[1]) + r->h[2][c] * at(j[2]));
-                put(left[c] + 4, r->h[0][c] * at(j[0] + 4) + r->h[1][c] * at(j[1] + 4) + r->h[2][c] * at(j[2] + 4));
+                VF h0 = SET1(r->h[0][c]), h1 = SET1(r->h[1][c]), h2 = SET1(r->h[2][c]);
+                for (int k = 0; k < 8; k += W)
+                    STOREU(left[c] + k, FMA(h2, LOADU(j[2] + k), FMA(h0, LOADU(j[0] + k), h1 * LOADU(j[1] + k))));
             }
             if (r->a >= 0) add_block(block_of(w, p, r->a), left, r->ja);
             if (r->b >= 0) add_block(block_of(w, p, r->b), left, r->jb);
@@ -89,7 +91,7 @@ INLINE int triangular(eight *d) {
         for (int i = c + 1; i < 6; i++) {
             double f = d[i][c] * inverse;
             d[i][c] = f;
-            for (int j = c + 1; j < 6; j++) d[i][j] -= f * d[c][j];
+            for (int j = c + 1; j < 6; j++) d[i][j] = fused(-f, d[c][j], d[i][j]);
         }
         d[c][c] = inverse;
     }
@@ -98,41 +100,44 @@ INLINE int triangular(eight *d) {
 
 // divide replaces x by D⁻¹x, given the factors of D.
 INLINE void divide(const eight *d, eight *x) {
-    vd lo[6], hi[6];
-    for (int i = 0; i < 6; i++) lo[i] = at(x[i]), hi[i] = at(x[i] + 4);
-    for (int c = 0; c < 5; c++)
-        for (int i = c + 1; i < 6; i++) lo[i] -= d[i][c] * lo[c], hi[i] -= d[i][c] * hi[c];
-    for (int c = 5; c >= 0; c--) {
-        lo[c] *= d[c][c], hi[c] *= d[c][c];
-        for (int i = 0; i < c; i++) lo[i] -= d[i][c] * lo[c], hi[i] -= d[i][c] * hi[c];
+    for (int j = 0; j < 8; j += W) {
+        VF y[6];
+        for (int i = 0; i < 6; i++) y[i] = LOADU(x[i] + j);
+        for (int c = 0; c < 5; c++)
+            for (int i = c + 1; i < 6; i++) y[i] = FNMA(SET1(d[i][c]), y[c], y[i]);
+        for (int c = 5; c >= 0; c--) {
+            y[c] *= SET1(d[c][c]);
+            for (int i = 0; i < c; i++) y[i] = FNMA(SET1(d[i][c]), y[c], y[i]);
+        }
+        for (int i = 0; i < 6; i++) STOREU(x[i] + j, y[i]);
     }
-    for (int i = 0; i < 6; i++) put(x[i], lo[i]), put(x[i] + 4, hi[i]);
 }
 
 INLINE void divide_vector(const eight *d, eight x) {
     for (int c = 0; c < 5; c++)
-        for (int i = c + 1; i < 6; i++) x[i] -= d[i][c] * x[c];
+        for (int i = c + 1; i < 6; i++) x[i] = fused(-d[i][c], x[c], x[i]);
     for (int c = 5; c >= 0; c--) {
         x[c] *= d[c][c];
-        for (int i = 0; i < c; i++) x[i] -= d[i][c] * x[c];
+        for (int i = 0; i < c; i++) x[i] = fused(-d[i][c], x[c], x[i]);
     }
 }
 
 // subtract_product subtracts the product of two blocks.
 INLINE void subtract_product(eight *to, const eight *l, const eight *u) {
-    vd lo[6], hi[6];
-    for (int c = 0; c < 6; c++) lo[c] = at(u[c]), hi[c] = at(u[c] + 4);
-    for (int i = 0; i < 6; i++) {
-        vd x = at(to[i]), y = at(to[i] + 4);
-        for (int c = 0; c < 6; c++) x -= l[i][c] * lo[c], y -= l[i][c] * hi[c];
-        put(to[i], x);
-        put(to[i] + 4, y);
-    }
+    VF v[6][8 / W];
+    for (int c = 0; c < 6; c++)
+        for (int j = 0; j < 8 / W; j++) v[c][j] = LOADU(u[c] + W * j);
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 8 / W; j++) {
+            VF x = LOADU(to[i] + W * j);
+            for (int c = 0; c < 6; c++) x = FNMA(SET1(l[i][c]), v[c][j], x);
+            STOREU(to[i] + W * j, x);
+        }
 }
 
 INLINE void subtract_image(eight to, const eight *l, const eight x) {
     for (int i = 0; i < 6; i++)
-        for (int c = 0; c < 6; c++) to[i] -= l[i][c] * x[c];
+        for (int c = 0; c < 6; c++) to[i] = fused(-l[i][c], x[c], to[i]);
 }
 
 // factor solves for the step by elimination without pivoting: the matrix of the convex problem is positive definite. It

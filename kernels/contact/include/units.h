@@ -2,14 +2,13 @@
 // (units.go). So float32 holds all of its numbers, and scaling masses, lengths or times by powers of two scales the
 // answer, bit for bit.
 
-#ifndef CONTACT_LANES_UNITS_H
-#define CONTACT_LANES_UNITS_H
+#ifndef CONTACT_UNITS_H
+#define CONTACT_UNITS_H
 
 #include <limits.h>
 #include <math.h>
-#include <stdint.h>
 
-#include "vectors.h"
+#include "scalars.h"
 
 typedef struct {
     double mass, length, speed;

@@ -1,13 +1,17 @@
 // Proximal Newton method for one world, in float64. The including file defines NEWTON, the name of the function. The
 // method is that of proximalNewton in package contact, which says what it minimizes; here velocities and Jacobians are
-// rows of 8 numbers, 6 of them in use, so that row operations are those of vectors.
+// rows of 8 numbers, 6 of them in use, so that row operations are those of vectors. Products are fused with sums only
+// by FMA, FNMA and fused.
 
 #include "api.h"
+#include "real64.h"
+#include "scalars.h"
 #include "units.h"
-#include "vectors.h"
 
-typedef double eight[8] __attribute__((aligned(32)));
-typedef double four[4] __attribute__((aligned(32)));
+enum { ALIGN = 64, FOUR = W > 4 ? W : 4 };
+
+typedef double eight[8] __attribute__((aligned(ALIGN)));
+typedef double four[FOUR] __attribute__((aligned(FOUR * 8))); // 3 of them in use
 
 typedef struct {
     double mass, inverse_mass, inertia[6], inverse_inertia[6];
@@ -28,7 +32,7 @@ typedef struct {
 } row;
 
 typedef struct {
-    const lanes_options *o;
+    const contact_options *o;
     int32_t n, bodies, blocks; // contacts, moving bodies, blocks of the matrix
     row *rows;
     moving *body;
@@ -50,24 +54,9 @@ enum { inner_limit = 30 };
 
 INLINE int64_t words_of(int64_t bodies) { return (bodies + 63) / 64; }
 
-INLINE vd at(const double *p) { return *(const vd *)p; }
-INLINE void put(double *p, vd x) { *(vd *)p = x; }
+// add_to adds f·x to a row.
 INLINE void add_to(double *to, double f, const double *x) {
-    put(to, at(to) + f * at(x));
-    put(to + 4, at(to + 4) + f * at(x + 4));
-}
-
-INLINE void multiply(double out[3], const double m[6], const double x[3]) {
-    out[0] = m[0] * x[0] + m[3] * x[1] + m[4] * x[2];
-    out[1] = m[3] * x[0] + m[1] * x[1] + m[5] * x[2];
-    out[2] = m[4] * x[0] + m[5] * x[1] + m[2] * x[2];
-}
-
-static void invert(double out[6], const double s[6]) {
-    double xx = s[1] * s[2] - s[5] * s[5], xy = s[4] * s[5] - s[3] * s[2], xz = s[3] * s[5] - s[1] * s[4];
-    double r = 1 / (s[0] * xx + s[3] * xy + s[4] * xz);
-    out[0] = xx * r, out[1] = (s[0] * s[2] - s[4] * s[4]) * r, out[2] = (s[0] * s[1] - s[3] * s[3]) * r;
-    out[3] = xy * r, out[4] = xz * r, out[5] = (s[3] * s[4] - s[0] * s[5]) * r;
+    for (int i = 0; i < 8; i += W) STOREU(to + i, FMA(SET1(f), LOADU(x + i), LOADU(to + i)));
 }
 
 // solve_mass sets out = M⁻¹x.
@@ -85,15 +74,20 @@ static double largest_block(double g[3][3]) {
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) x[i][j] = g[i][j] / trace;
     for (int k = 0; k < 3; k++) {
-        double y[3][3];
+        double y[3][3], s = x[0][1] * x[1][0], t = x[1][2] * x[2][1];
         for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++) y[i][j] = x[i][0] * x[0][j] + x[i][1] * x[1][j] + x[i][2] * x[2][j];
+            for (int j = 0; j < 3; j++)
+                if (i != j) y[i][j] = dot3(x[i][0], x[0][j], x[i][1], x[1][j], x[i][2], x[2][j]);
+        y[0][0] = fused(x[0][2], x[2][0], fused(x[0][0], x[0][0], s));
+        y[1][1] = fused(x[1][1], x[1][1], s) + t;
+        y[2][2] = fused(x[2][2], x[2][2], fused(x[2][0], x[0][2], t));
         memcpy(x, y, sizeof x);
     }
     return trace * __builtin_sqrt(__builtin_sqrt(__builtin_sqrt(x[0][0] + x[1][1] + x[2][2])));
 }
 
-INLINE double norm(const double x[3]) { return __builtin_sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+INLINE double norm2(const double x[2]) { return __builtin_sqrt(fused(x[0], x[0], x[1] * x[1])); }
+INLINE double norm(const double x[3]) { return __builtin_sqrt(dot3(x[0], x[0], x[1], x[1], x[2], x[2])); }
 
 // side sets J of one body of a contact, or adds the velocity of one that does not move to fixed.
 static int32_t side(row *r, const units *u, int32_t index, int32_t moves, const double *arm, const double *frame,
@@ -105,14 +99,18 @@ static int32_t side(row *r, const units *u, int32_t index, int32_t moves, const 
     if (index < 0) return -1;
     double l = 1 / u->length, a[3] = {arm[0] * l, arm[1] * l, arm[2] * l}, v[6];
     for (int k = 0; k < 6; k++) v[k] = velocity[6 * (int64_t)index + k] * (1 / (k < 3 ? u->speed : u->spin));
-    r->speed += norm(v) + norm(v + 3) * norm(a);
+    r->speed += fused(norm(v + 3), norm(a), norm(v));
     for (int i = 0; i < 3; i++) {
         const double *d = frame + 3 * i;
-        double x[6] = {
-            d[0], d[1], d[2], a[1] * d[2] - a[2] * d[1], a[2] * d[0] - a[0] * d[2], a[0] * d[1] - a[1] * d[0]};
+        double x[6] = {d[0],
+                       d[1],
+                       d[2],
+                       fused(a[1], d[2], -(a[2] * d[1])),
+                       fused(a[2], d[0], -(a[0] * d[2])),
+                       fused(a[0], d[1], -(a[1] * d[0]))};
         for (int k = 0; k < 6; k++) {
             j[i][k] = t[k][i] = sign * x[k];
-            if (moves < 0) r->fixed[i] += sign * x[k] * v[k];
+            if (moves < 0) r->fixed[i] = fused(sign * x[k], v[k], r->fixed[i]);
         }
     }
     return moves;
@@ -130,7 +128,7 @@ static void heights(world *w) {
                 eight k;
                 solve_mass(&w->body[b], k, j[p]);
                 for (int q = 0; q < 3; q++)
-                    for (int x = 0; x < 6; x++) g[p][q] += k[x] * j[q][x];
+                    for (int x = 0; x < 6; x++) g[p][q] = fused(k[x], j[q][x], g[p][q]);
             }
         }
         r->height = largest_block(g);
@@ -140,32 +138,35 @@ static void heights(world *w) {
 
 #include "elimination.h"
 
-// relative returns c + Jv of a contact.
-INLINE vd relative(const row *r, vd c, const eight *v) {
-    if (r->a >= 0)
-        for (int k = 0; k < 6; k++) c += at(r->ta[k]) * v[r->a][k];
-    if (r->b >= 0)
-        for (int k = 0; k < 6; k++) c += at(r->tb[k]) * v[r->b][k];
-    return c;
+// relative sets out to c + Jv of a contact.
+INLINE void relative(four out, const row *r, const four c, const eight *v) {
+    for (int i = 0; i < FOUR; i += W) {
+        VF x = LOADU(c + i);
+        if (r->a >= 0)
+            for (int k = 0; k < 6; k++) x = FMA(LOADU(r->ta[k] + i), SET1(v[r->a][k]), x);
+        if (r->b >= 0)
+            for (int k = 0; k < 6; k++) x = FMA(LOADU(r->tb[k] + i), SET1(v[r->b][k]), x);
+        STOREU(out + i, x);
+    }
 }
 
 static double larger(double x, double y) { return x > y || x != x ? x : y; }
 
 // dual_distance is the distance of c from the dual cone {c_N ≥ μ‖c_T‖}.
 static double dual_distance(const double c[3], double mu) {
-    double slip = __builtin_sqrt(c[0] * c[0] + c[1] * c[1]);
-    if (c[2] >= mu * slip) return 0;
-    return slip <= -mu * c[2] ? norm(c) : (mu * slip - c[2]) / __builtin_sqrt(1 + mu * mu);
+    double slip = norm2(c), edge = mu * slip;
+    if (c[2] >= edge) return 0;
+    return slip <= -mu * c[2] ? norm(c) : (edge - c[2]) / __builtin_sqrt(fused(mu, mu, 1));
 }
 
 // natural is the residual h·‖λ − Π_K(λ − (c + Γ)/h)‖ of contact.row.residual; c includes Γ.
 static double natural(const double l[3], const double c[3], double mu, double h) {
     double x[3] = {l[0] - c[0] / h, l[1] - c[1] / h, l[2] - c[2] / h};
-    double t = __builtin_sqrt(x[0] * x[0] + x[1] * x[1]);
-    if (mu * t <= -x[2]) return h * norm(l);
+    double t = norm2(x), edge = mu * t;
+    if (edge <= -x[2]) return h * norm(l);
     if (t <= mu * x[2]) return norm(c);
-    double n = (mu * t + x[2]) / (1 + mu * mu), k = mu * n / t;
-    return h * norm((double[3]){l[0] - x[0] * k, l[1] - x[1] * k, l[2] - n});
+    double n = (edge + x[2]) / fused(mu, mu, 1), k = mu * n / t;
+    return h * norm((double[3]){fused(-x[0], k, l[0]), fused(-x[1], k, l[1]), l[2] - n});
 }
 
 // join sets violation and speed of both bodies of a contact to the larger ones, and reports whether that changes any.
@@ -187,8 +188,8 @@ static void set_scales(world *w) {
     for (int i = 0; i < w->n; i++) {
         row *r = &w->rows[i];
         four c;
-        put(c, relative(r, at(r->fixed), w->trial));
-        if (!w->o->convex) c[2] += r->friction * __builtin_sqrt(c[0] * c[0] + c[1] * c[1]);
+        relative(c, r, r->fixed, w->trial);
+        if (!w->o->convex) c[2] = fused(r->friction, norm2(c), c[2]);
         double violation = dual_distance(c, r->friction);
         for (int s = 0; s < 2; s++) {
             int32_t b = s ? r->b : r->a;
@@ -213,9 +214,9 @@ static void set_scales(world *w) {
 
 // cone_force minimizes ½r‖λ‖² + sᵀλ over K and sets h = -dλ/ds.
 static void cone_force(const double s[3], double mu, double r, double l[3], double h[3][3]) {
-    double t = __builtin_sqrt(s[0] * s[0] + s[1] * s[1]);
+    double t = norm2(s), edge = mu * t;
     memset(h, 0, 9 * sizeof(double));
-    if (s[2] >= mu * t) { // open
+    if (s[2] >= edge) { // open
         l[0] = l[1] = l[2] = 0;
         return;
     }
@@ -224,7 +225,7 @@ static void cone_force(const double s[3], double mu, double r, double l[3], doub
         for (int i = 0; i < 3; i++) l[i] = -s[i] / r;
         return;
     }
-    double q = r + mu * mu * r, n = (mu * t - s[2]) / q, dx = 0, dy = 0;
+    double q = fused(mu * mu, r, r), n = (edge - s[2]) / q, dx = 0, dy = 0;
     if (t > 0) {
         dx = -s[0] / t, dy = -s[1] / t;
         double w = mu * n / t; // across the slip
@@ -246,7 +247,7 @@ static void disc_force(const double s[3], double mu, double r, double l[3], doub
     if (!(n > 0)) return;
     l[2] = n;
     h[2][2] = 1 / r;
-    double t = __builtin_sqrt(s[0] * s[0] + s[1] * s[1]), radius = mu * n;
+    double t = norm2(s), radius = mu * n;
     if (t <= radius * r) {
         h[0][0] = h[1][1] = 1 / r;
         l[0] = -s[0] / r, l[1] = -s[1] / r;
@@ -276,7 +277,7 @@ static void forces(world *w, eight *v, int convex) {
         double spun[3];
         for (int i = 0; i < 8; i++) d[i] = v[b][i] + (m->base[i] - m->free[i]);
         multiply(spun, m->inertia, d + 3);
-        for (int i = 0; i < 3; i++) w->energy += 0.5 * (m->mass * d[i] * d[i] + spun[i] * d[3 + i]);
+        for (int i = 0; i < 3; i++) w->energy += 0.5 * fused(m->mass * d[i], d[i], spun[i] * d[3 + i]);
         for (int i = 0; i < 3; i++) m->gradient[i] = m->mass * v[b][i];
         multiply(m->gradient + 3, m->inertia, v[b] + 3);
         memset(m->force, 0, sizeof m->force);
@@ -284,14 +285,15 @@ static void forces(world *w, eight *v, int convex) {
     for (int i = 0; i < w->n; i++) {
         row *r = &w->rows[i];
         four s;
-        put(s, relative(r, at(r->slip), v) - r->prox * at(r->outer));
+        relative(s, r, r->slip, v);
+        for (int k = 0; k < FOUR; k += W) STOREU(s + k, FNMA(SET1(r->prox), LOADU(r->outer + k), LOADU(s + k)));
         s[2] += r->shift;
         if (convex) cone_force(s, r->friction, r->prox, r->lambda, r->h);
         else disc_force(s, r->friction, r->prox, r->lambda, r->h);
         const double *l = r->lambda;
-        w->energy += 0.5 * r->prox * (l[0] * l[0] + l[1] * l[1] + l[2] * l[2]);
+        w->energy = fused(0.5 * r->prox, dot3(l[0], l[0], l[1], l[1], l[2], l[2]), w->energy);
         four change;
-        put(change, at(l) - at(r->outer));
+        for (int k = 0; k < FOUR; k += W) STOREU(change + k, LOADU(l + k) - LOADU(r->outer + k));
         add_force(w, r, change);
     }
     for (int b = 0; b < w->bodies; b++) add_to(w->body[b].gradient, -1, w->body[b].force);
@@ -302,7 +304,7 @@ static double gradient_norm(world *w) {
     for (int b = 0; b < w->bodies; b++) {
         eight x;
         solve_mass(&w->body[b], x, w->body[b].gradient);
-        for (int i = 0; i < 6; i++) sum += x[i] * w->body[b].gradient[i];
+        for (int i = 0; i < 6; i++) sum = fused(x[i], w->body[b].gradient[i], sum);
     }
     return __builtin_sqrt(sum);
 }
@@ -321,8 +323,8 @@ static double keep(world *w, int outer) {
     for (int i = 0; i < w->n; i++) {
         row *r = &w->rows[i];
         four c;
-        put(c, relative(r, at(r->fixed), w->trial));
-        if (!w->o->convex) c[2] += r->friction * __builtin_sqrt(c[0] * c[0] + c[1] * c[1]);
+        relative(c, r, r->fixed, w->trial);
+        if (!w->o->convex) c[2] = fused(r->friction, norm2(c), c[2]);
         double of = natural(outer ? r->outer : r->lambda, c, r->friction, r->trace);
         e = larger(of == 0 ? 0 : of / r->scale, e);
     }
@@ -344,7 +346,10 @@ static int inner(world *w, int convex, int *used, int *ended) {
         for (int i = 0; i < w->n; i++) {
             row *r = &w->rows[i];
             double square = 0;
-            for (int k = 0; k < 3; k++) square += (r->lambda[k] - r->outer[k]) * (r->lambda[k] - r->outer[k]);
+            for (int k = 0; k < 3; k++) {
+                double change = r->lambda[k] - r->outer[k];
+                square = fused(change, change, square);
+            }
             move = larger(r->prox * r->prox * square / r->height, move);
         }
         double end = larger(inexactness * __builtin_sqrt(move), gradient_rounding * __builtin_sqrt(f + w->square));
@@ -357,10 +362,10 @@ static int inner(world *w, int convex, int *used, int *ended) {
         w->steps++;
         double decrease = 0;
         for (int b = 0; b < w->bodies; b++)
-            for (int i = 0; i < 6; i++) decrease -= w->body[b].gradient[i] * w->body[b].step[i];
+            for (int i = 0; i < 6; i++) decrease = fused(-w->body[b].gradient[i], w->body[b].step[i], decrease);
         for (double alpha = 1;;) {
             for (int b = 0; b < w->bodies; b++)
-                for (int i = 0; i < 8; i++) w->trial[b][i] = w->v[b][i] + alpha * w->body[b].step[i];
+                for (int i = 0; i < 8; i++) w->trial[b][i] = fused(alpha, w->body[b].step[i], w->v[b][i]);
             forces(w, w->trial, convex);
             *ended = 0;
             if (w->energy != w->energy) return 0;
@@ -369,11 +374,11 @@ static int inner(world *w, int convex, int *used, int *ended) {
                 *ended = 1;
                 if (!(after <= g / 2)) return 0; // the gradient is at its rounding error
             } else if (convex) {
-                if (!(w->energy <= f - armijo * alpha * decrease) && alpha > 1e-12) {
+                if (!(w->energy <= fused(-(armijo * alpha), decrease, f)) && alpha > 1e-12) {
                     alpha /= 2;
                     continue;
                 }
-            } else if (!(after <= (1 - armijo * alpha) * g)) {
+            } else if (!(after <= fused(-armijo, alpha, 1) * g)) {
                 if (alpha < shortest) return 0;
                 alpha /= 2;
                 continue;
@@ -394,7 +399,7 @@ static double measure_outer(world *w) {
     for (int i = 0; i < w->n; i++) add_force(w, &w->rows[i], w->rows[i].outer);
     double e = keep(w, 1);
     for (int b = 0; b < w->bodies; b++) memcpy(w->body[b].base, w->trial[b], sizeof(eight));
-    for (int i = 0; i < w->n; i++) put(w->rows[i].slip, relative(&w->rows[i], at(w->rows[i].fixed), w->trial));
+    for (int i = 0; i < w->n; i++) relative(w->rows[i].slip, &w->rows[i], w->rows[i].fixed, w->trial);
     return e;
 }
 
@@ -417,10 +422,7 @@ static void newton(world *w) {
         for (int i = 0; i < w->n; i++) {
             row *r = &w->rows[i];
             r->prox = rho * r->height, r->shift = 0;
-            if (convex && !convex_model) {
-                const double *c = r->slip;
-                r->shift = r->friction * __builtin_sqrt(c[0] * c[0] + c[1] * c[1]);
-            }
+            if (convex && !convex_model) { r->shift = r->friction * norm2(r->slip); }
         }
         memset(w->v, 0, sizeof(eight) * w->bodies);
         if (inner(w, convex, &used, &ended)) return;
@@ -446,7 +448,7 @@ static void newton(world *w) {
 // take returns memory for n things of a size, aligned to vectors.
 static void *take(char **memory, int64_t n, size_t size) {
     void *p = *memory;
-    *memory += (n * (int64_t)size + 31) / 32 * 32;
+    *memory += (n * (int64_t)size + ALIGN - 1) / ALIGN * ALIGN;
     return p;
 }
 
@@ -480,8 +482,28 @@ static void number(world *w, int32_t *index, uint64_t *graph, int32_t *place, in
         if (index[b] >= 0) index[b] = place[index[b]];
 }
 
-LANES_NEWTON(NEWTON) {
-    int n = count;
+int64_t NEWTON_SCRATCH(int32_t bodies, int32_t contacts, int64_t blocks) {
+    int64_t b = most_moving(bodies, contacts), each = (int64_t)sizeof(moving) + 3 * (int64_t)sizeof(eight) + 12;
+    if (b > most_bodies) return -1;
+    each += (int64_t)sizeof(uint64_t) * words_of(b) + 6 * b;
+    return 4 * (int64_t)bodies + each * b + (int64_t)sizeof(row) * contacts + 6 * (int64_t)sizeof(eight) * blocks +
+           ALIGN * 14;
+}
+
+int64_t NEWTON_BLOCKS(int32_t bodies, int32_t contacts) {
+    int64_t b = most_moving(bodies, contacts), sparse = b + 6 * (int64_t)contacts;
+    return b < sparse / b ? b * b : sparse;
+}
+
+CONTACT_NEWTON(NEWTON) {
+    const contact_columns *p = columns;
+    int n = p->count[index_of_world];
+    int64_t first = (int64_t)index_of_world * o->contacts, first_body = (int64_t)index_of_world * o->bodies;
+    const double *mass = p->mass + first_body, *inertia = p->inertia + 6 * first_body,
+                 *velocity = p->velocity + 6 * first_body;
+    const int32_t *body_a = p->body_a + first, *body_b = p->body_b + first;
+    const double *target = p->target ? p->target + first : 0;
+    double *impulse = p->impulse + 3 * first;
     int64_t most = most_moving(o->bodies, n);
     char *memory = scratch;
     world w = {.o = o, .n = n, .best = __builtin_inf(), .stop = stop};
@@ -512,19 +534,21 @@ LANES_NEWTON(NEWTON) {
         for (int i = 0; i < 6; i++) m->free[i] = velocity[6 * b + i] * (1 / (i < 3 ? u->speed : u->spin));
         double x[3];
         multiply(x, m->inertia, m->free + 3);
-        for (int i = 0; i < 3; i++) w.square += m->mass * m->free[i] * m->free[i] + x[i] * m->free[3 + i];
+        for (int i = 0; i < 3; i++) w.square += fused(m->mass * m->free[i], m->free[i], x[i] * m->free[3 + i]);
     }
     for (int i = 0; i < n; i++) {
         row *r = &w.rows[i];
         memset(r->fixed, 0, sizeof r->fixed);
         r->fixed[2] = target ? -target[i] * (1 / u->speed) : 0;
         r->speed = __builtin_fabs(r->fixed[2]);
-        r->friction = friction[i];
+        r->friction = p->friction[first + i];
         int a = body_a[i], b = body_b[i];
-        r->a = side(r, u, a, a < 0 ? -1 : index[a], arm_a + 3 * i, frame + 9 * i, velocity, -1);
-        r->b = side(r, u, b, b < 0 ? -1 : index[b], arm_b + 3 * i, frame + 9 * i, velocity, 1);
+        r->a =
+            side(r, u, a, a < 0 ? -1 : index[a], p->arm_a + 3 * (first + i), p->frame + 9 * (first + i), velocity, -1);
+        r->b =
+            side(r, u, b, b < 0 ? -1 : index[b], p->arm_b + 3 * (first + i), p->frame + 9 * (first + i), velocity, 1);
         for (int k = 0; k < 3; k++) r->outer[k] = r->best[k] = impulse[3 * i + k] * (1 / u->impulse);
-        r->outer[3] = r->best[3] = r->lambda[3] = 0;
+        for (int k = 3; k < FOUR; k++) r->outer[k] = r->best[k] = r->lambda[k] = 0;
     }
     heights(&w);
     set_scales(&w);

@@ -1,0 +1,17 @@
+//go:build cgo
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt,bmi"))), \
+                             apply_to = function)
+#elif defined(__GNUC__)
+#pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt,bmi")
+#endif
+
+#define ISA "isa_avx512.h"
+#define PREPARE contact_prepare_avx512
+#define MOVE contact_move_avx512
+#include "bodies.h"
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif

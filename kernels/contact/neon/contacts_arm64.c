@@ -1,0 +1,6 @@
+//go:build cgo
+
+#define MANIFOLD contact_manifold_neon
+#define ASSEMBLE contact_assemble_neon
+#include "manifold.h"
+#include "contacts.h"
