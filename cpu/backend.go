@@ -12,6 +12,7 @@ import (
 	"clearance/cpu/kernels"
 	"clearance/cpu/simd"
 	"clearance/geom"
+	"clearance/internal/fault"
 	"clearance/internal/memory"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -196,7 +197,7 @@ func (b *Backend) RunCounted(ctx context.Context, job *batch.Job, lo, hi int, ou
 	call := b.begin()
 	defer b.end(call)
 	call.ctx, call.job, call.lo, call.hi, call.out = ctx, job, lo, hi, out
-	call.rows, call.blocks, call.counts = rows, int64(blocks), count != nil
+	call.rows, call.counts = rows, count != nil
 	call.reference = references[job.Options.Query]
 	if b.simd != "" {
 		table, work, err := b.tableOf(job.Library)
@@ -218,17 +219,7 @@ func (b *Backend) RunCounted(ctx context.Context, job *batch.Job, lo, hi int, ou
 			w.count.Reset()
 		}
 	}
-	if len(workers) == 1 {
-		workers[0].run(call)
-	} else {
-		for _, w := range workers[1:] {
-			call.started.Add(1)
-			w.call = call
-			go w.start()
-		}
-		workers[0].run(call)
-		call.started.Wait()
-	}
+	call.team.Run(blocks, call.block)
 	b.bySIMD.Add(call.bySIMD.Load())
 	b.byReference.Add(call.byReference.Load())
 	if err := call.err.Load(); err != nil {
@@ -274,7 +265,7 @@ func (b *Backend) begin() *call {
 	defer b.mu.Unlock()
 	n := len(b.calls)
 	if n == 0 {
-		return new(call)
+		return newCall(b.workers)
 	}
 	c := b.calls[n-1]
 	b.calls = b.calls[:n-1]
@@ -296,7 +287,7 @@ func (b *Backend) take(c *call, n int) {
 	c.workers = append(c.workers[:0], b.idle[keep:]...)
 	b.idle = b.idle[:keep]
 	for len(c.workers) < n {
-		c.workers = append(c.workers, newWorker())
+		c.workers = append(c.workers, new(worker))
 	}
 }
 
@@ -313,8 +304,7 @@ type call struct {
 	job    *batch.Job
 	lo, hi int
 	out    *batch.Results
-	rows   int // of a block
-	blocks int64
+	rows   int  // of a block
 	counts bool // rows are counted
 
 	reference func(w *worker, c *call, i int, warm r3.Vec) // answers the rows that the kernels do not
@@ -326,12 +316,22 @@ type call struct {
 
 	memory  kernels.Call // of kernel
 	workers []*worker
-	started sync.WaitGroup // workers but the first
+	team    *fault.Team
+	block   func(worker, k int) // that it does, kept so that a call does not allocate
 
 	bySIMD, byReference atomic.Int64
 
-	next atomic.Int64          // block to hand out
-	err  atomic.Pointer[error] // the first one; workers stop when it is set
+	err atomic.Pointer[error] // the first one; workers stop when it is set
+}
+
+// newCall returns a call for as many workers.
+func newCall(workers int) *call {
+	c := &call{team: fault.NewTeam(workers)}
+	c.block = func(worker, k int) {
+		lo := c.lo + k*c.rows
+		c.workers[worker].block(c, lo, min(lo+c.rows, c.hi))
+	}
+	return c
 }
 
 // reset makes a call one that has not begun, and drops what it refers to.
@@ -339,7 +339,6 @@ func (c *call) reset() {
 	c.ctx, c.job, c.out, c.kernel, c.reference = nil, nil, nil, nil, nil
 	c.bySIMD.Store(0)
 	c.byReference.Store(0)
-	c.next.Store(0)
 	c.err.Store(nil)
 }
 
@@ -351,17 +350,4 @@ func (c *call) stopped() bool {
 		c.fail(err)
 	}
 	return c.err.Load() != nil
-}
-
-// block hands out the next block of rows, or says that there is none.
-func (c *call) block() (lo, hi int, ok bool) {
-	if c.stopped() {
-		return 0, 0, false
-	}
-	k := c.next.Add(1) - 1
-	if k >= c.blocks {
-		return 0, 0, false
-	}
-	lo = c.lo + int(k)*c.rows
-	return lo, min(lo+c.rows, c.hi), true
 }

@@ -6,7 +6,6 @@ import (
 
 	"clearance/batch"
 	"clearance/cpu/kernels"
-	"clearance/internal/meter"
 	"clearance/ref"
 )
 
@@ -21,52 +20,34 @@ type worker struct {
 	count  batch.Count // of the rows of a call that counts them
 	ws     ref.Workspace
 	solver *kernels.Solver // made when a call first has a kernel
-
-	start func() // runs the call on a goroutine; kept, so that starting it does not allocate
-	call  *call
 }
 
-func newWorker() *worker {
-	w := new(worker)
-	w.start = func() {
-		c := w.call
-		defer c.started.Done()
-		w.call = nil
-		w.run(c)
-	}
-	return w
-}
-
-// run takes blocks until there are none.
-func (w *worker) run(c *call) {
-	defer meter.Worker().End()
+// block answers the rows of a block, unless the call is over.
+func (w *worker) block(c *call, lo, hi int) {
 	defer func() {
 		if p := recover(); p != nil {
-			*w = worker{at: w.at, start: w.start} // the workspace may be half written
+			*w = worker{at: w.at} // the workspace may be half written
 			c.fail(&PanicError{Row: w.at, Value: p, Stack: debug.Stack()})
 		}
 	}()
-	for {
-		lo, hi, ok := c.block()
-		if !ok {
-			return
+	if c.stopped() {
+		return
+	}
+	if c.kernel == nil {
+		i := lo
+		for ; i < hi && !c.stopped(); i++ {
+			w.at = i
+			w.solve(c, i)
 		}
-		if c.kernel == nil {
-			i := lo
-			for ; i < hi && !c.stopped(); i++ {
-				w.at = i
-				w.solve(c, i)
-			}
-			c.byReference.Add(int64(hi - lo))
-			w.add(c, lo, i)
-			continue
-		}
-		if w.solver == nil {
-			w.solver = kernels.NewSolver(c.variant)
-		}
-		for ; lo < hi && !c.stopped(); lo += c.kernelRows {
-			w.kernels(c, lo, min(lo+c.kernelRows, hi))
-		}
+		c.byReference.Add(int64(hi - lo))
+		w.add(c, lo, i)
+		return
+	}
+	if w.solver == nil {
+		w.solver = kernels.NewSolver(c.variant)
+	}
+	for ; lo < hi && !c.stopped(); lo += c.kernelRows {
+		w.kernels(c, lo, min(lo+c.kernelRows, hi))
 	}
 }
 

@@ -320,7 +320,8 @@ func TestMultiply(t *testing.T) {
 	}
 	job := &batch.Job{Library: lib, Input: w, Options: batch.Options{Precision: batch.Double}}
 	rows := batch.Product{Kind: batch.VJP, Operands: random(AnswerWidth * 12), Results: make([]float64, TwistWidth*12)}
-	sums := batch.Product{Kind: batch.VJP, Operands: rows.Operands, Sums: &batch.Sums{}, Results: random(BodyWidth * 12)}
+	sums := batch.Product{Kind: batch.VJP, Operands: rows.Operands, Sums: &batch.Sums{},
+		Results: random(BodyWidth * 12)}
 	for _, p := range []*batch.Product{&rows, &sums} {
 		if _, err := d.Multiply(ctx, job, p, dispatch.Options{}); err != nil {
 			t.Fatal(err)

@@ -206,8 +206,8 @@ func (r *Rollout) parts(rows *rows, world, i int, p *batch.RowParts) bool {
 	return batch.Status(rows.answers.Status()[i]) <= batch.Penetrating && r.Parts(world, i, p)
 }
 
-// RolloutProduct takes a product of the Jacobians of the rows of a rollout. Gradients of bodies in modes other than order
-// zero are those of [Pass.RolloutVJP]; all else is taken row by row, of the parts as pairs of shapes.
+// RolloutProduct takes a product of the Jacobians of the rows of a rollout. Gradients of bodies in modes other than
+// order zero are those of [Pass.RolloutVJP]; all else is taken row by row, of the parts as pairs of shapes.
 func (p *Pass) RolloutProduct(ctx context.Context, r *Rollout, product *batch.RolloutProduct) error {
 	rows, err := p.checkRollout(r)
 	if err != nil {

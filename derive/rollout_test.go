@@ -413,13 +413,14 @@ func TestGradientsOfSteps(t *testing.T) {
 	for i := range product.Operands {
 		product.Operands[i] = rng.NormFloat64()
 	}
-	if _, err := b.Multiply(t.Context(), &all, answers, batch.Derivative{}, product); err != nil || slices.Max(got) == 0 {
+	_, err = b.Multiply(t.Context(), &all, answers, batch.Derivative{}, product)
+	if err != nil || slices.Max(got) == 0 {
 		t.Errorf("gradients of the answers of all pairs: %v", err)
 	}
 }
 
-// checkRowProducts: gradients of rows add up to those of bodies, in every mode; tangents are their adjoint; and each row
-// without a gradient says so.
+// checkRowProducts: gradients of rows add up to those of bodies, in every mode; tangents are their adjoint; each row without
+// a gradient says so.
 func checkRowProducts(t *testing.T, b *rollout.Batch, r *Rollout, cotangents []float64) {
 	t.Helper()
 	n, m := r.Results.N, r.Worlds.BodiesPerWorld()
@@ -450,7 +451,8 @@ func checkRowProducts(t *testing.T, b *rollout.Batch, r *Rollout, cotangents []f
 					forward += c * tangents[AnswerWidth*i+j]
 				}
 				along += forward
-				if none := Smoothness(smoothness[i]) == batch.NoDerivative; none != (slices.Max(g) == 0 && slices.Min(g) == 0) {
+				zero := slices.Max(g) == 0 && slices.Min(g) == 0
+				if none := Smoothness(smoothness[i]) == batch.NoDerivative; none != zero {
 					t.Fatalf("%v, row %d: smoothness %v of the gradient %v", mode, i, Smoothness(smoothness[i]), g)
 				}
 				a, c, ok := r.Places(world, i)

@@ -3,13 +3,13 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"iter"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"clearance/batch"
-	"clearance/internal/meter"
+	"clearance/internal/fault"
 )
 
 // chunk is rows [lo, hi) of a job in the pipeline of a call, with their part of the report.
@@ -306,24 +306,18 @@ func countAnswered(count *batch.Count, job *batch.Job, first int, out *batch.Res
 		return
 	}
 	counts := make([]batch.Count, workers)
-	var next atomic.Int64
-	var all sync.WaitGroup
 	for w := range counts {
-		c := &counts[w]
-		c.MaxInvalid = count.MaxInvalid
-		c.Reset()
-		all.Go(func() {
-			defer meter.Worker().End()
-			for {
-				lo := int(next.Add(countRows)) - countRows
-				if lo >= out.N {
-					return
-				}
-				add(c, lo, min(lo+countRows, out.N))
-			}
-		})
+		counts[w].MaxInvalid = count.MaxInvalid
+		counts[w].Reset()
 	}
-	all.Wait()
+	err := fault.Blocks(context.Background(), workers, out.N, countRows, func(w int, blocks iter.Seq2[int, int]) {
+		for lo, hi := range blocks {
+			add(&counts[w], lo, hi)
+		}
+	})
+	if err != nil { // a panic of a worker
+		panic(err)
+	}
 	for w := range counts {
 		count.Merge(&counts[w])
 	}

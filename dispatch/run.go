@@ -3,11 +3,10 @@ package dispatch
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"clearance/batch"
-	"clearance/internal/meter"
+	"clearance/internal/fault"
 )
 
 // Run answers a job. If job.Results is nil, Run allocates them. The report covers the rows
@@ -83,16 +82,15 @@ func newResults(n int, o *batch.Options) *batch.Results {
 		return batch.UnsetResults(n, o)
 	}
 	each := make([]*batch.Results, len(columns))
-	var all sync.WaitGroup
-	for i, c := range columns {
-		all.Go(func() {
-			defer meter.Worker().End()
-			one := *o
-			one.Columns = c
-			each[i] = batch.UnsetResults(n, &one)
-		})
+	err := fault.Each(context.Background(), len(columns), len(columns), func(i int) error {
+		one := *o
+		one.Columns = columns[i]
+		each[i] = batch.UnsetResults(n, &one)
+		return nil
+	})
+	if err != nil { // a panic of a worker
+		panic(err)
 	}
-	all.Wait()
 	r := each[0]
 	for i, c := range columns[1:] {
 		r.Adopt(each[i+1], c)

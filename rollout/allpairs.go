@@ -434,7 +434,7 @@ func (b *Batch) storeSparse(tiles []*tile) error {
 	}
 	before := b.results.N
 	b.grow(at)
-	b.team.run(len(tiles), b.storeTile)
+	b.team.Run(len(tiles), b.storeTile)
 	err := firstError(tiles)
 	if err != nil {
 		b.grow(before)

@@ -141,7 +141,7 @@ func (b *Batch) block(ctx context.Context, lo, hi int) (err error) {
 	}
 	b.ctx = ctx
 	defer func() { b.ctx = nil }()
-	b.team.run(n, b.cullTile)
+	b.team.Run(n, b.cullTile)
 	err = firstError(tiles)
 	if err == nil {
 		err = b.join(tiles, lo)
@@ -164,7 +164,7 @@ func (b *Batch) block(ctx context.Context, lo, hi int) (err error) {
 	if err != nil {
 		return err
 	}
-	b.team.run(n, b.foldTile)
+	b.team.Run(n, b.foldTile)
 	if err := firstError(tiles); err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (b *Batch) join(tiles []*tile, world int) error {
 	}
 	in.Shapes, in.Poses = resized(in.Shapes, instances), resized(in.Poses, 7*instances)
 	in.TemplateA, in.TemplateB = resized(in.TemplateA, candidates), resized(in.TemplateB, candidates)
-	b.team.run(len(tiles), b.joinTile)
+	b.team.Run(len(tiles), b.joinTile)
 	b.input = *in
 	return nil
 }

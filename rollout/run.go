@@ -12,6 +12,7 @@ import (
 
 	"clearance/batch"
 	"clearance/dispatch"
+	"clearance/internal/fault"
 	"clearance/internal/memory"
 )
 
@@ -111,7 +112,7 @@ type Batch struct {
 	variant string                  // their instruction set, "" for none
 	vectors *vectors                // nil if no kernel culls
 
-	team  *team
+	team  *fault.Team
 	tiles []*tile
 	ctx   context.Context // of the block
 	pool  []*placement    // one for each worker
@@ -186,7 +187,7 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 	b.joinTile = func(_, i int) { b.tiles[i].copyTo(&b.joined) }
 	b.foldTile = func(_, i int) { b.tiles[i].fold(b.answers) }
 	b.storeTile = func(_, i int) { b.tiles[i].storeSparse() }
-	b.team = newTeam(b.workers)
+	b.team = fault.NewTeam(b.workers)
 	for range b.workers {
 		p := newPlacement(b.bodies, b.worlds, b.used)
 		p.culler = b.vectors.culler()

@@ -104,7 +104,7 @@ func (c *sweepCuller) run(ctx context.Context, lo, hi int) error {
 func (c *sweepCuller) inPieces(n int, f func(worker, i int)) {
 	c.piece = max(1, pieceWork/c.s.motions.WayPoints())
 	c.pieces = n
-	c.s.team.run((n+c.piece-1)/c.piece, f)
+	c.s.team.Run((n+c.piece-1)/c.piece, f)
 }
 
 // placePiece checks the poses of some bodies, and bounds their motions.

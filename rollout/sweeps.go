@@ -141,7 +141,7 @@ type sweeper struct {
 
 	progress func(done, total int)
 
-	team      *team
+	team      *fault.Team
 	culler    *sweepCuller
 	maxErrors int // of the report
 
@@ -165,7 +165,7 @@ func newSweeper(job *SweepJob, run dispatch.Options) *sweeper {
 	s.report.Worlds, s.report.Rows = m.Count(), job.Results.N
 	s.maxErrors = rowErrors(run.MaxRowErrors)
 	s.bad = make([]bool, m.Count()*m.BodiesPerWorld())
-	s.team, s.culler = newTeam(s.o.Workers), newSweepCuller(s)
+	s.team, s.culler = fault.NewTeam(s.o.Workers), newSweepCuller(s)
 	return s
 }
 
@@ -329,7 +329,7 @@ const sweepPiece = 1 << 9
 func (s *sweeper) inPieces(f func(lo, hi int, count *sweepCount)) {
 	var mu sync.Mutex
 	n := len(s.rows)
-	s.team.run((n+sweepPiece-1)/sweepPiece, func(_, i int) {
+	s.team.Run((n+sweepPiece-1)/sweepPiece, func(_, i int) {
 		var c sweepCount
 		f(i*sweepPiece, min((i+1)*sweepPiece, n), &c)
 		mu.Lock()

@@ -28,8 +28,8 @@ type gradients struct {
 // Multiply takes a product of the Jacobians of the rows of a step with vectors. d says which derivatives are taken; the
 // columns of the options do not matter.
 //
-// answers are those of the step at the poses of w, with the columns that derivatives need and the precision of the batch;
-// no step is made then, and the batch may be in use or closed. Without them the batch answers the step and keeps
+// answers are those of the step at the poses of w, with the columns that derivatives need and the precision of the
+// batch; no step is made then, and the batch may be in use or closed. Without them the batch answers the step and keeps
 // the answers to itself, on the device where there is one: gradients of bodies alone.
 //
 // A row has the gradient of the parts that attain it, moved to their bodies. Rows that bounds have ruled out and rows
@@ -184,7 +184,7 @@ func (p *products) list(b *Batch, tiles []*tile, lo, hi int) {
 	s.Sets[0], s.Groups[0], s.Worlds[0] = 0, 0, 0
 	s.Others, s.Bodies, s.PerWorld = resized(s.Others, 2*groups), resized(s.Bodies, 2*sets), m
 	s.Positions, p.operands = resized(s.Positions, 3*m*(hi-lo)), resized(p.operands, operand*groups)
-	b.team.run(len(tiles), func(_, i int) { p.add(b, tiles[i], p.from[i][0], p.from[i][1], lo) })
+	b.team.Run(len(tiles), func(_, i int) { p.add(b, tiles[i], p.from[i][0], p.from[i][1], lo) })
 }
 
 // add adds the rows of a tile, which are in the order of their worlds and pairs: each is a set, and a group by itself

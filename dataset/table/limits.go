@@ -3,13 +3,11 @@ package table
 import (
 	"context"
 	"fmt"
-	"iter"
 	"os"
 	"reflect"
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"clearance/internal/fault"
 	"clearance/internal/memory"
@@ -87,37 +85,10 @@ func WorkersOr(n int) int {
 // further one begins. It returns the error of the lowest index, which does not depend on the number of workers. A panic
 // is an error.
 func Parallel(workers, n int, f func(i int) error) error {
-	call := func(i int) (err error) {
+	return fault.Each(context.Background(), workers, n, func(i int) (err error) {
 		defer Caught(&err)
 		return f(i)
-	}
-	if n == 1 { // in the time of the caller
-		return call(0)
-	}
-	var mu sync.Mutex
-	var first error
-	var failed atomic.Bool
-	lowest := n
-	err := fault.Blocks(context.Background(), max(workers, 1), n, 1, func(_ int, blocks iter.Seq2[int, int]) {
-		for i := range blocks {
-			if failed.Load() {
-				return
-			}
-			if err := call(i); err != nil {
-				failed.Store(true)
-				mu.Lock()
-				if i < lowest {
-					lowest, first = i, err
-				}
-				mu.Unlock()
-				return
-			}
-		}
 	})
-	if first != nil {
-		return first
-	}
-	return err
 }
 
 // Caught converts a panic, which the Parquet library raises on some failed writes, to an error.

@@ -336,15 +336,14 @@ func (a *Sweep) run(ctx context.Context, job *rollout.SweepJob, s *Sample, solve
 	return fault.Blocks(ctx, workers, len(rows), 1, func(_ int, blocks iter.Seq2[int, int]) {
 		c := newSweepAuditor(job)
 		for i := range blocks {
-			row := rows[i]
-			p := c.pair(row)
-			err := c.row(row, &p)
+			p := c.pair(rows[i])
+			err := c.row(rows[i], &p)
 			mu.Lock()
 			switch {
 			case errors.Is(err, errUnproved):
 				a.Unproved++
 			case err != nil:
-				a.note(row, err)
+				a.note(rows[i], err)
 			}
 			a.Poses += c.poses
 			c.poses = 0

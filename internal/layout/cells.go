@@ -1,11 +1,13 @@
 package layout
 
 import (
+	"context"
 	"math"
-	"sync"
+	"runtime"
 
 	"clearance/geom"
 	"clearance/geom/cells"
+	"clearance/internal/fault"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -57,14 +59,16 @@ type cellMap struct {
 // longest list, 6·n·n+1 places where the lists begin, and the lists.
 func (p *Packed) packCells(shapes []geom.Shape) {
 	maps := make([]*cellMap, len(shapes))
-	var wg sync.WaitGroup
-	for i, s := range shapes {
-		inner, _ := geom.WithoutMargin(s)
+	err := fault.Each(context.Background(), runtime.GOMAXPROCS(0), len(shapes), func(i int) error {
+		inner, _ := geom.WithoutMargin(shapes[i])
 		if v, ok := inner.(*geom.Convex); ok && len(v.Hull().Vertices) > CellLimit {
-			wg.Go(func() { maps[i] = newCellMap(v.Hull().Vertices) })
+			maps[i] = newCellMap(v.Hull().Vertices)
 		}
+		return nil
+	})
+	if err != nil { // a panic of a worker
+		panic(err)
 	}
-	wg.Wait()
 	p.Cells = make([]uint32, len(shapes))
 	for i, m := range maps {
 		if m == nil || len(p.Cells)+m.words() > MaxCellWords {

@@ -1,14 +1,13 @@
 package broadphase
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"clearance/internal/fault"
-	"clearance/internal/meter"
 )
 
 // Pairs are pairs of boxes: box i meets the boxes Partner[Offset[i]] to Partner[Offset[i+1]−1], which are those with an
@@ -125,31 +124,13 @@ func (f *Finder) task(i int, most int64) {
 
 // parallel calls f for 0 to n−1 on the given number of goroutines. A panic of f is raised on this one.
 func parallel(workers, n int, f func(i int)) {
-	workers = min(workers, n)
-	if workers <= 1 {
-		for i := range n {
-			f(i)
-		}
-		return
+	err := fault.Each(context.Background(), workers, n, func(i int) error {
+		f(i)
+		return nil
+	})
+	if err != nil {
+		panic(err)
 	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	var panics fault.Keeper
-	for range workers {
-		wg.Go(func() {
-			defer meter.Worker().End()
-			defer panics.Keep()
-			for !panics.Kept() {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				f(i)
-			}
-		})
-	}
-	wg.Wait()
-	panics.Raise()
 }
 
 // collect puts the rows in the order of their boxes.

@@ -3,10 +3,6 @@ package broadphase
 import (
 	"math"
 	"slices"
-	"sync"
-
-	"clearance/internal/fault"
-	"clearance/internal/meter"
 )
 
 const (
@@ -217,16 +213,13 @@ func (t *tree) split(items []item, workers int) {
 
 // splitBoth orders both parts of items at once.
 func (t *tree) splitBoth(items []item, half, workers int) {
-	var wg sync.WaitGroup
-	var panics fault.Keeper
-	wg.Go(func() {
-		defer meter.Worker().End()
-		defer panics.Keep()
-		t.split(items[:half], workers/2)
+	parallel(2, 2, func(i int) {
+		if i == 0 {
+			t.split(items[:half], workers/2)
+		} else {
+			t.split(items[half:], workers-workers/2)
+		}
 	})
-	t.split(items[half:], workers-workers/2)
-	wg.Wait()
-	panics.Raise()
 }
 
 // widest returns the axis along which the centers, or a sample of many, extend farthest.

@@ -9,6 +9,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/fault"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -167,6 +168,8 @@ type Runner struct {
 	solve   Solve
 	answers []Answer
 
+	team    *fault.Team
+	workers int      // of the team
 	next    int      // row that begins next
 	tracks  []track  // as many as rows can be active
 	active  []*track // in the order of their rows but for those that began later in the place of others
@@ -393,4 +396,33 @@ func (m *motion) far() float64 {
 func Between(from, to geom.Pose, t float64) geom.Pose {
 	m := newMotion(from, to)
 	return m.at(t)
+}
+
+const (
+	// blockRows is the number of rows that a worker takes at a time.
+	blockRows = 32
+
+	// minParallel is the number of rows from which on goroutines are worth their start.
+	minParallel = 4 * blockRows
+)
+
+// blocksOf is the number of blocks of n rows.
+func blocksOf(n int) int { return (n + blockRows - 1) / blockRows }
+
+// parallel calls f for the blocks of n rows on the workers of the options. A panic of f is raised on this goroutine,
+// when no other works on.
+func (r *Runner) parallel(n int, f func(lo, hi int)) {
+	if r.team == nil || r.workers != r.o.Workers {
+		r.team, r.workers = fault.NewTeam(r.o.Workers), r.o.Workers
+	}
+	block := func(_, i int) { f(i*blockRows, min((i+1)*blockRows, n)) }
+	if n >= minParallel {
+		r.team.Run(blocksOf(n), block)
+		return
+	}
+	r.team.Run(1, func(int, int) {
+		for i := range blocksOf(n) {
+			block(0, i)
+		}
+	})
 }
