@@ -17,8 +17,8 @@ import (
 var noSize = []string{"simd", "set", "sets", "path", "tables", "separations", "queries", "precisions", "backends",
 	"questions", "build", "json", "out", "markdown", "pictures", "only", "meshes", "nvidia", "cores"}
 
-// TestSizes: every flag that takes a size, a number or a file, refuses what there is no memory for, with the size, in an
-// address space of 4 GiB. A flag without a case fails.
+// TestSizes: every flag that takes a size, a number or a file, refuses what there is no memory for, with the size, in
+// an address space of 4 GiB. A flag without a case fails.
 func TestSizes(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
