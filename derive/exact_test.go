@@ -6,13 +6,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"clearance/geom"
-	"clearance/internal/testkit"
-	"clearance/ref"
-
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
+
+	"clearance/batch"
+	"clearance/geom"
+	"clearance/internal/testkit"
+	"clearance/ref"
 )
 
 // shapesOfTest has every kind, and the forms that hulls take.
@@ -215,4 +216,203 @@ func compareWithDifference(t *testing.T, w *Workspace, rng *rand.Rand, r *Row, n
 		t.Errorf("%s (%v): deviation %.1e\n got %v\nwant %v", name, d.Smoothness(), worst, got, want)
 	}
 	return 1, worst
+}
+
+// TestEveryKind takes a shape of every kind of package geom through every switch over kinds, which panic for one that
+// they lack.
+func TestEveryKind(t *testing.T) {
+	tested := map[geom.Kind]bool{}
+	rng := rand.New(rand.NewPCG(2, 5))
+	var w Workspace
+	for name, shape := range shapesOfTest(t) {
+		tested[shape.Kind()] = true
+		s := place(shape, testkit.Pose(rng, 1), r3.Vec{}, r3.Vec{})
+		d := testkit.Unit(rng)
+		if shape.Kind() == geom.KindHalfspace {
+			d = column(&s.rot, 2)
+		}
+		e := tangentBasis(d)
+		if f := w.at(&s, d, r3.Vec{}, 1e-9, &e); !f.ok {
+			t.Errorf("%s: no feature", name)
+		}
+		for _, mode := range []Mode{Gumbel, Gaussian} {
+			f := feature{}
+			if !w.smoothed(&f, &s, d, &Options{Mode: mode}, 0, 0, 1, &e) || !(f.h[0]+f.h[2] < math.Inf(1)) {
+				t.Errorf("%s: no Hessian of mode %v", name, mode)
+			}
+		}
+		if shape.Kind() == geom.KindHalfspace {
+			continue
+		}
+	}
+	for k := range geom.KindCount {
+		if !tested[k] {
+			t.Errorf("shapesOfTest has no shape of the kind %v, and no derivatives of it are tested", k)
+		}
+	}
+}
+
+// poweredShapes draws shapes whose support functions have powers, over the range of their parameters; the last one has
+// more points than the kernel takes.
+func poweredShapes(t *testing.T, rng *rand.Rand) (shapes []geom.Shape) {
+	t.Helper()
+	within := func(lo, hi float64) float64 { return lo + (hi-lo)*rng.Float64() }
+	size := func() r3.Vec { return r3.Vec{X: within(0.2, 0.5), Y: within(0.2, 0.5), Z: within(0.2, 0.5)} }
+	for range 12 {
+		shapes = append(shapes, geom.Superquadric{SemiAxes: size(), Alpha1: within(0.2, 1.8), Alpha2: within(0.2, 1.8)})
+	}
+	shapes = append(shapes, geom.Superquadric{SemiAxes: size(), Alpha1: 1, Alpha2: 1})
+	for _, n := range []int{8, 33, 256, 257} {
+		points := testkit.Hull(rng, size(), n).Hull().Vertices
+		s, err := geom.NewSmoothHull(points, math.Exp(within(1, 4)), r3.Vec{X: 0.02, Y: -0.03, Z: 0.01})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shapes = append(shapes, s)
+		profile := []r2.Vec{{X: 0.3, Y: 0.1}, {X: 0.1, Y: 0.4}, {X: 0.2, Y: within(-0.4, -0.2)}, {X: 0, Y: 0.45},
+			{X: 0.35, Y: within(-0.1, 0)}}
+		rev, err := geom.NewSmoothRevolution(profile, math.Exp(within(1, 4)), within(0.001, 0.5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shapes = append(shapes, rev)
+	}
+	return shapes
+}
+
+// TestLanesPowers holds the kernel to Go on shapes with powers over the range of their parameters, some in poses in
+// which their Hessian takes a limit.
+func TestLanesPowers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 4))
+	shapes := poweredShapes(t, rng)
+	others := []geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 0.3, Y: 0.2, Z: 0.4}}, geom.Sphere{R: 0.2},
+		testkit.Hull(rng, r3.Vec{X: 0.3, Y: 0.3, Z: 0.2}, 20), geom.Halfspace{}}
+	var rows, growth []Row
+	for i, a := range shapes {
+		for _, b := range append(others, shapes[rng.IntN(len(shapes))], shapes[i]) {
+			for _, gap := range []float64{0.3, 1e-3, -0.02} {
+				rows = append(rows, placedAtGap(rng, a, b, gap))
+			}
+			aligned := geom.Pose{Position: r3.Vec{Z: -2}, Rotation: quat.Number{Real: 1}}
+			if b.Kind() != geom.KindHalfspace {
+				aligned.Position = r3.Vec{X: 1.5}
+			}
+			rows = append(rows, solve(a, b, geom.IdentityPose(), aligned))
+		}
+	}
+	for i := range rows {
+		r := &rows[i]
+		if g := solveGrowth(r.A, r.B, r.PoseA, r.PoseB); g.Answered {
+			growth = append(growth, g)
+		}
+	}
+	for _, set := range [][]Row{rows, growth} {
+		job := jobOf(t, set, batch.Double)
+		want := compareKernel(t, job, Options{})
+		compareKernel(t, job, Options{Mode: Gumbel})
+		compareKernel(t, job, Options{Mode: Gaussian})
+		full := 0
+		for _, s := range want.Column(batch.ColSmoothness).U8 {
+			if Smoothness(s).Full() {
+				full++
+			}
+		}
+		if full < len(set)*3/4 {
+			t.Errorf("%d of %d rows have all derivatives", full, len(set))
+		}
+	}
+}
+
+var (
+	smoothNames = []string{"sphere", "ellipsoid", "superquadric", "smooth_hull", "smooth_rev", "ellipsoid margin"}
+	flatNames   = []string{"sphere", "capsule", "box", "hull", "plate", "segment", "point", "box margin"}
+)
+
+// wideDifference is the derivative of the answer along twists by a central difference in 106 bits. The step leaves an
+// error of the third derivative times 1e-18, and rounding errors of 1e-21.
+func wideDifference(r *Row, t *Twists) (d Cotangent, ok bool) {
+	const h = 1e-9
+	var x [2]ddAnswer
+	for side := range x {
+		step := h * float64(1-2*side)
+		a := ddPlace(r.A, doubledPose(r.PoseA, t, 0, step), r.CenterA)
+		b := ddPlace(r.B, doubledPose(r.PoseB, t, 6, step), r.CenterB)
+		if a.corners != nil && b.corners != nil {
+			if x[side], ok = flatAnswer(&a, &b, r.Growth, r.Normal); !ok {
+				return d, false
+			}
+		} else {
+			x[side] = smoothAnswer(&a, &b, r.Growth, r.Value, r.Normal)
+		}
+	}
+	var sum [10]float64
+	ahead, behind := x[0].components(), x[1].components()
+	for i := range sum {
+		sum[i] = ahead[i].minus(behind[i]).float() / (2 * h)
+	}
+	return cotangentOf(&sum), true
+}
+
+// placedExactly moves B along the normal until the signed distance is gap, to rounding.
+func placedExactly(rng *rand.Rand, a, b geom.Shape, gap float64) Row {
+	r := placedAtGap(rng, a, b, gap)
+	for range 12 {
+		if math.Abs(r.Value-gap) < 1e-14 {
+			break
+		}
+		r.PoseB.Position = r3.Add(r.PoseB.Position, r3.Scale(gap-r.Value, r.Normal))
+		r = solve(a, b, r.PoseA, r.PoseB)
+	}
+	return r
+}
+
+// TestExtendedPrecision compares derivatives with differences of answers in 106 bits: smooth shapes and polytopes
+// apart, near, touching and in shallow and less shallow penetration, signed distances and growth distances.
+func TestExtendedPrecision(t *testing.T) {
+	shapes := shapesOfTest(t)
+	var w Workspace
+	for _, c := range []struct {
+		name      string
+		kinds     []string
+		state     Smoothness
+		tolerance float64
+		least     [2]int // rows compared: signed distances, growth distances
+	}{
+		{"smooth", smoothNames, Smooth, 1e-10, [2]int{340, 340}},
+		{"polytopes", flatNames, UniqueFeatures, 1e-9, [2]int{550, 180}},
+	} {
+		compared, worst := [2]int{}, [2]float64{}
+		for i, nameA := range c.kinds {
+			for j, nameB := range c.kinds {
+				rng := rand.New(rand.NewPCG(uint64(i), uint64(j)+300))
+				for _, gap := range []float64{0.5, 0.5, 1e-3, 1e-3, 0, 0, -1e-3, -1e-3, -0.02, -0.02} {
+					r := placedExactly(rng, shapes[nameA], shapes[nameB], gap)
+					for k, row := range []Row{r, solveGrowth(r.A, r.B, r.PoseA, r.PoseB)} {
+						d := w.Exact(&row)
+						if d.Smoothness() != c.state {
+							continue
+						}
+						twists := randomTwists(rng)
+						want, ok := wideDifference(&row, &twists)
+						if !ok {
+							continue
+						}
+						compared[k]++
+						got := d.JVP(&twists)
+						dev := deviation(got, want)
+						worst[k] = max(worst[k], dev)
+						if !(dev <= c.tolerance) {
+							t.Errorf("%s × %s at %g, growth %v: deviation %.1e\n got %v\nwant %v", nameA, nameB, gap,
+								row.Growth, dev, got, want)
+						}
+					}
+				}
+			}
+		}
+		t.Logf("%s: %d distances, deviation at most %.1e; %d growth distances, %.1e", c.name, compared[0], worst[0],
+			compared[1], worst[1])
+		if compared[0] < c.least[0] || compared[1] < c.least[1] {
+			t.Errorf("%s: only %v rows compared", c.name, compared)
+		}
+	}
 }

@@ -1,4 +1,4 @@
-// The zone of a minimum of the depth, in which there is no other: zone.go of package derive, whose bounds and names
+// The zone of a minimum of the depth, in which there is no other: minima.go of package derive, whose bounds and names
 // these are.
 
 #ifndef CLEARANCE_DERIVATIVE_ZONE_GLSL

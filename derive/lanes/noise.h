@@ -1,5 +1,5 @@
-// Normal numbers by counters: Philox4x32-10 [Salmon2011] and Box and Muller's transform. The reference is noise.go of
-// package derive: the words of a counter are the same, the numbers agree to rounding.
+// Normal numbers by counters: Philox4x32-10 [Salmon2011] and Box and Muller's transform. The reference is smoothing.go
+// of package derive: the words of a counter are the same, the numbers agree to rounding.
 
 #ifndef LN_NOISE_H
 #define LN_NOISE_H

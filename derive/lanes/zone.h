@@ -1,4 +1,4 @@
-// The zone of a minimum of the depth, in which there is no other: zone.go of package derive, whose bounds these are.
+// The zone of a minimum of the depth, in which there is no other: minima.go of package derive, whose bounds these are.
 
 #ifndef LN_ZONE_H
 #define LN_ZONE_H
