@@ -3,13 +3,11 @@ package parquet
 import (
 	"bytes"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
@@ -158,23 +156,11 @@ func (l *extraLeaf) copy(t *Table, w file.ColumnChunkWriter, rows int) (size int
 }
 
 func (l *extraLeaf) nextGroup(t *Table) error {
-	if l.group >= t.r.NumRowGroups() {
-		return errors.New("ends before its last row")
-	}
-	g := t.r.RowGroup(l.group)
-	m, err := g.MetaData().ColumnChunk(l.index)
+	chunk, pages, err := t.openChunk(l.group, l.index, &l.pages)
 	if err != nil {
-		return fmt.Errorf("row group %d: %w", l.group, err)
+		return err
 	}
-	old := t.r.WriterVersion().LessThan(metadata.Parquet816FixedVersion)
-	pages, err := newPageReader(t.f, t.size, m, old, &l.pages)
-	if err != nil {
-		return fmt.Errorf("row group %d: %w", l.group, err)
-	}
-	//lint:ignore SA1019 there is no other way to give the library pages that were checked
-	chunk := file.NewColumnReader(t.r.MetaData().Schema.Column(l.index), pages, memory.DefaultAllocator,
-		t.r.BufferPool())
-	l.levels = levels{chunk: chunk, read: l.levels.read, left: m.NumValues(), def: l.levels.def, rep: l.levels.rep}
+	l.levels = levels{chunk: chunk, read: l.levels.read, left: pages.values, def: l.levels.def, rep: l.levels.rep}
 	l.group++
 	return nil
 }

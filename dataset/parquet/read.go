@@ -71,30 +71,48 @@ type leaf struct {
 }
 
 // Open opens a Parquet file of columns within a memory budget.
-func Open(path string, cols []table.Column, l *table.Limits, may table.Leniency) (t *Table, err error) {
+func Open(path string, cols []table.Column, l *table.Limits, may table.Leniency) (*Table, error) {
+	t, err := openFile(path, l)
+	if err == nil {
+		err = t.checked(func() error { return t.bind(cols, l, may) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// openFile opens a Parquet file whose metadata have been checked, without its columns.
+func openFile(path string, l *table.Limits) (*Table, error) {
 	f, size, err := table.OpenRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
+	t := &Table{path: path, f: f, size: size, workers: l.Workers}
+	return t, t.checked(func() (err error) {
+		if err := checkFooter(f, size, l); err != nil {
+			return err
+		}
+		if t.r, err = file.NewParquetReader(f); err != nil {
+			return fmt.Errorf("not a complete Parquet file (truncated, or another format): %w", err)
+		}
+		t.meta = textMetadata(t.r.MetaData().KeyValueMetadata())
+		return nil
+	})
+}
+
+// checked closes the file where a function of its metadata fails, or panics as the library does on some damage.
+func (t *Table) checked(look func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("damaged Parquet metadata: %v", v)
 		}
 		if err != nil {
-			_ = f.Close()
-			t, err = nil, fmt.Errorf("dataset: %s: %w", path, err)
+			_ = t.f.Close()
+			err = fmt.Errorf("dataset: %s: %w", t.path, err)
 		}
 	}()
-	if err := checkFooter(f, size, l); err != nil {
-		return nil, err
-	}
-	r, err := file.NewParquetReader(f)
-	if err != nil {
-		return nil, fmt.Errorf("not a complete Parquet file (truncated, or another format): %w", err)
-	}
-	t = &Table{path: path, f: f, size: size, r: r, meta: textMetadata(r.MetaData().KeyValueMetadata()),
-		workers: l.Workers}
-	return t, t.bind(cols, l, may)
+	return look()
 }
 
 // textMetadata is the metadata but for Arrow's own schema.
@@ -383,28 +401,35 @@ func (l *leaf) next(dst any) (int, error) {
 }
 
 func (l *leaf) nextGroup(t *Table) error {
-	if l.group >= t.r.NumRowGroups() {
-		return errors.New("ends before its last row")
-	}
-	g := t.r.RowGroup(l.group)
-	m, err := g.MetaData().ColumnChunk(l.index)
+	chunk, pages, err := t.openChunk(l.group, l.index, &l.pages)
 	if err != nil {
-		return fmt.Errorf("row group %d: %w", l.group, err)
+		return err
 	}
-	old := t.r.WriterVersion().LessThan(metadata.Parquet816FixedVersion)
-	pages, err := newPageReader(t.f, t.size, m, old, &l.pages)
-	if err != nil {
-		return fmt.Errorf("row group %d: %w", l.group, err)
-	}
-	l.source, l.page, l.taken = pages, plainValues{}, 0
-	//lint:ignore SA1019 there is no other way to give the library pages that were checked
-	l.chunk = file.NewColumnReader(t.r.MetaData().Schema.Column(l.index), pages, memory.DefaultAllocator,
-		t.r.BufferPool())
-	l.left = g.NumRows() * int64(l.Width)
-	l.sparse = m.NumValues() != l.left
-	l.levels = levels{chunk: l.chunk, read: l.levels.read, left: m.NumValues()}
+	l.source, l.page, l.taken, l.chunk = pages, plainValues{}, 0, chunk
+	l.left = t.r.RowGroup(l.group).NumRows() * int64(l.Width)
+	l.sparse = pages.values != l.left
+	l.levels = levels{chunk: chunk, read: l.levels.read, left: pages.values}
 	l.group++
 	return nil
+}
+
+// openChunk opens a leaf in a row group: its pages, and a reader of the library that takes them.
+func (t *Table) openChunk(group, leaf int, b *pageBuffers) (file.ColumnChunkReader, *pageReader, error) {
+	if group >= t.r.NumRowGroups() {
+		return nil, nil, errors.New("ends before its last row")
+	}
+	m, err := t.r.RowGroup(group).MetaData().ColumnChunk(leaf)
+	if err != nil {
+		return nil, nil, fmt.Errorf("row group %d: %w", group, err)
+	}
+	old := t.r.WriterVersion().LessThan(metadata.Parquet816FixedVersion)
+	pages, err := newPageReader(t.f, t.size, m, old, b)
+	if err != nil {
+		return nil, nil, fmt.Errorf("row group %d: %w", group, err)
+	}
+	//lint:ignore SA1019 there is no other way to give the library pages that were checked
+	return file.NewColumnReader(t.r.MetaData().Schema.Column(leaf), pages, memory.DefaultAllocator,
+		t.r.BufferPool()), pages, nil
 }
 
 // fill reads the next values of the open row group and checks that each row is
@@ -525,41 +550,30 @@ func narrow(v []int32, dst any) error {
 // Widths are the numbers of values of the columns in each row, if these are equal. What is wrong with a column
 // is found by its reader.
 func Widths(path string, l *table.Limits) (widths map[string]int, err error) {
-	f, size, err := table.OpenRegular(path)
+	t, err := openFile(path, l)
 	if err != nil {
-		return nil, fmt.Errorf("dataset: %w", err)
-	}
-	defer func() {
-		_ = f.Close()
-		if v := recover(); v != nil {
-			err = fmt.Errorf("damaged Parquet metadata: %v", v)
-		}
-		if err != nil {
-			err = fmt.Errorf("dataset: %s: %w", path, err)
-		}
-	}()
-	if err := checkFooter(f, size, l); err != nil {
 		return nil, err
 	}
-	r, err := file.NewParquetReader(f)
-	if err != nil {
-		return nil, fmt.Errorf("not a complete Parquet file (truncated, or another format): %w", err)
-	}
+	defer t.Close()
 	widths = map[string]int{}
-	m := r.MetaData()
-	for i := range m.Schema.NumColumns() {
-		d := m.Schema.Column(i)
+	return widths, t.checked(func() error { return t.measure(widths) })
+}
+
+func (t *Table) measure(widths map[string]int) error {
+	s := t.r.MetaData().Schema
+	for i := range s.NumColumns() {
+		d := s.Column(i)
 		name := d.ColumnPath()[0]
 		if d.MaxRepetitionLevel() == 0 {
 			widths[name] = 1
 			continue
 		}
 		var values, rows int64
-		for g := range r.NumRowGroups() {
-			group := r.RowGroup(g).MetaData()
+		for g := range t.r.NumRowGroups() {
+			group := t.r.RowGroup(g).MetaData()
 			c, err := group.ColumnChunk(i)
 			if err != nil {
-				return nil, fmt.Errorf("row group %d, column %s: %w", g, name, err)
+				return fmt.Errorf("row group %d, column %s: %w", g, name, err)
 			}
 			values, rows = values+c.NumValues(), rows+group.NumRows()
 		}
@@ -567,5 +581,5 @@ func Widths(path string, l *table.Limits) (widths map[string]int, err error) {
 			widths[name] = int(values / rows)
 		}
 	}
-	return widths, nil
+	return nil
 }
