@@ -274,7 +274,7 @@ type BodyPairs struct {
 	Stated bool
 }
 
-// Scene is what a library file states: bodies, which are its shapes if it lists none, and pairs of bodies.
+// Scene is the scene of a library file: bodies, which are its shapes if it lists none, and pairs of bodies.
 type Scene struct {
 	Bodies *batch.Bodies
 	Listed bool // whether the file lists bodies

@@ -244,7 +244,7 @@ type ColumnWriter struct {
 	columns []table.Column
 }
 
-// DiskOfColumns is what a file of n rows of columns takes of a disk at least. [CreateColumns] refuses a file for which
+// DiskOfColumns is the least disk space of a file of n rows of columns. [CreateColumns] refuses a file for which
 // there is no room.
 func DiskOfColumns(path string, specs []ColumnSpec, n int64) (float64, error) {
 	f, err := formatOf(path)

@@ -183,7 +183,7 @@ func TestExtraNPZ(t *testing.T) {
 	testkit.WantError(t, err, "out.parquet", "label", "its extension")
 }
 
-// extraRow is what a row of a Parquet file has besides its pair.
+// extraRow is a row of the other columns of a Parquet file.
 type extraRow struct {
 	label string // null if empty
 	tags  []int64

@@ -20,7 +20,7 @@ import (
 )
 
 // A folder of parts is one table in several files of one format, in the order of their names, of which numbers compare
-// as numbers. Names that begin with a dot or an underscore are those of other things, as for Spark and Dask.
+// as numbers. Names that begin with a dot or an underscore are ignored, as by Spark and Dask.
 
 // metaPart is the key of the metadata that says which part of how many a file is: "3/12".
 const metaPart = "part"
@@ -35,7 +35,7 @@ const (
 // ranges are the metadata that parts of a table may state of themselves, each its own range.
 var ranges = [...]string{MetaRows, MetaWorlds}
 
-// IsFolder reports whether results at a path are a folder of parts: it ends with a separator, or is that of a folder.
+// IsFolder reports whether results at a path are a folder of parts: it ends with a separator, or a folder is there.
 func IsFolder(path string) bool {
 	return path != "" && os.IsPathSeparator(path[len(path)-1]) || isDir(path)
 }
@@ -194,7 +194,7 @@ func openParts(dir string, workers int, cols []table.Column,
 	return s, nil
 }
 
-// look reads the description of part i. That of the first is what the others are held to.
+// look reads the description of part i. Those of the others have to agree with the first.
 func (s *partsSource) look(i int, path string) error {
 	src, err := s.open(path)
 	if err != nil {
@@ -444,7 +444,7 @@ type partsSink struct {
 	whole, done bool
 }
 
-// createOutput creates a table of n rows of the given columns: a file, or a folder of parts if the path is that of one.
+// createOutput creates a table of n rows of the given columns: a file, or a folder of parts, see [IsFolder].
 // n may be [UnknownRows] but for a file of [formatNPZ].
 func createOutput(fs output.FS, path string, cols []table.Column, n int64, extra *Extra) (table.Sink, error) {
 	if !IsFolder(path) {

@@ -245,7 +245,7 @@ func TestWorldsOfTinyFile(t *testing.T) {
 	}
 }
 
-// TestSolversOfRollouts: codes of solvers are those of the names in the metadata.
+// TestSolversOfRollouts: codes of solvers follow the names in the metadata.
 func TestSolversOfRollouts(t *testing.T) {
 	part := []int32{0, 0}
 	for _, ext := range formats {

@@ -38,7 +38,7 @@ func testPairs(n int) *batch.Pairs {
 	return p
 }
 
-// everyColumn is what results files can contain, whatever their query.
+// everyColumn has the columns that results files can contain, whatever their query.
 var everyColumn = batch.FileColumns | batch.ExtraColumns
 
 func testResults(n int, columns batch.Columns, precision batch.Precision) *batch.Results {

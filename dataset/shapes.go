@@ -34,7 +34,7 @@ const shapesVersion = 1
 // parameter of that name as well. Each kind requires the parameters that geom.Kind lists and permits no others. The
 // path of a mesh is relative to the JSON file. A mesh stands for the hull of all its groups or of the one named by
 // part, which must be convex: to what rounding by the format of the file explains, or to a tolerance relative to its
-// size. The field bodies is that of [ReadBodies], pairs that of [ReadScene].
+// size. [ReadBodies] reads the field bodies, [ReadScene] the field pairs.
 //
 // An error names the file, the index and the name of the shape, and the parameter, or the line
 // and column if the document is not valid JSON.
@@ -64,7 +64,7 @@ func ReadShapes(path string) (shapes []geom.Shape, names []string, err error) {
 	return p.shapes, p.names, err
 }
 
-// parts are what a library file states: the shapes, their names, "" for none, and their
+// parts are the contents of a library file: the shapes, their names, "" for none, and their
 // attributes, where these are not the default.
 type parts struct {
 	shapes     []geom.Shape
@@ -98,7 +98,7 @@ func readShapes(path string) (parts, error) {
 	return p, nil
 }
 
-// byteOrderMark is what some editors write before the text of a file.
+// byteOrderMark stands before the text of a file that some editors write.
 const byteOrderMark = "\ufeff"
 
 // parseShapes reads the document; meshes are read from dir.

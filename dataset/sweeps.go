@@ -113,7 +113,7 @@ func (r *SweepReader) Len() int64 { return r.src.Rows() }
 // Metadata returns the metadata of the file.
 func (r *SweepReader) Metadata() map[string]string { return r.src.Metadata() }
 
-// Range is that of [RolloutReader.Range].
+// Range returns the worlds that the results are of, see [RolloutReader.Range].
 func (r *SweepReader) Range() (lo, hi int) { return r.lo, r.hi }
 
 // Close closes the file.

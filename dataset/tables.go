@@ -74,7 +74,7 @@ func openFile(path string, cols []table.Column, may table.Leniency, opts []Optio
 	return s, nil
 }
 
-// diskBytes is what a table of n rows takes of a disk at least. An NPZ file has all values as they are; of a Parquet
+// diskBytes is the least disk space of a table of n rows. An NPZ file has all values as they are; of a Parquet
 // file these are the real numbers, while others are compressed, and count nothing here.
 func diskBytes(cols []table.Column, n int64, f format) float64 {
 	row := 0.0

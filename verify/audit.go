@@ -69,7 +69,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// number is that of row i of the job in the report.
+// number is the number in the report of row i of the job.
 func (o *Options) number(i int) int {
 	if o.Numbers != nil {
 		return o.Numbers[i]

@@ -21,7 +21,7 @@ type ContactAudit struct {
 	Bounds bool
 }
 
-// ContactWorld is what the audit finds of a world, from its impulses alone.
+// ContactWorld has the findings of the audit about a world, from its impulses alone.
 type ContactWorld struct {
 	// Residual and Scale are those of the contact at which their ratio is largest, in m/s, see [contact.Solution].
 	Residual, Scale               float64

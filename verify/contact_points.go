@@ -72,9 +72,9 @@ const mergedPoints = 4e-5
 //   - The bodies and parts are there, and the pair may have contacts.
 //   - The normal has unit length, and its planes prove the distance that the reference finds, within the tolerance of
 //     the solvers.
-//   - The position is that of the arms of the problem.
+//   - The position agrees with the arms of the problem.
 //   - The points half a gap from it along the normal lie in their parts. So the gap between the parts over the position
-//     is at most the one stated. No larger one is needed: it is that of the features that the ID names over the
+//     is at most the one stated. No larger one is needed: it is the gap of the features that the ID names over the
 //     position, or the distance of the parts by the normal.
 //   - The position is where the features that the ID names meet. No other contact of the pair has the ID.
 //
@@ -211,7 +211,7 @@ func (a *ContactPoints) arms(s *ContactStep, i int, entered bool) string {
 	return ""
 }
 
-// featuresOf are those of a shape.
+// featuresOf are the features of a shape.
 func (a *ContactPoints) featuresOf(shape int32) *contact.Features {
 	f := a.features[shape]
 	if f == nil {

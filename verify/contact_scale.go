@@ -137,7 +137,7 @@ func naturalResidual(l, u r3.Vec, mu, h float64) float64 {
 	return h * r3.Norm(r3.Sub(l, nearestInCone(r3.Sub(l, r3.Scale(1/h, u)), mu)))
 }
 
-// natural is what the audit finds of the residuals of a world.
+// natural has the largest residuals of a world.
 type natural struct {
 	residual, scale, ratio float64 // of the contact with the largest ratio, as contact.Solution has them
 	certain, possible      float64 // largest ratio less rounding, and with it

@@ -23,7 +23,7 @@ type DerivativeOptions struct {
 	// every row.
 	Differences func(row int) bool
 
-	// AnswerPrecision is that of the answers that were differentiated; single, the widest, if it is not known.
+	// AnswerPrecision is the precision of the answers that were differentiated; single, the widest, if it is not known.
 	// Derivatives that are not of a polished answer are as exact as it and the tolerance of the job allow.
 	AnswerPrecision batch.Precision
 
@@ -53,7 +53,7 @@ type DerivativeReport struct {
 	Rows       int `json:"rows"`
 	None       int `json:"none"`       // without derivatives
 	Properties int `json:"properties"` // judged by what their columns say of one another and of the shapes
-	Attained   int `json:"attained"`   // d_distance is that of a normal and of points that prove the distance
+	Attained   int `json:"attained"`   // d_distance follows from a normal and points that prove the distance
 	Recomputed int `json:"recomputed"` // the derivatives, taken again, are the same
 	Inexact    int `json:"inexact"`    // Hessians so large that rounding may change derivatives by 1e-3 or more
 	OneSided   int `json:"one_sided"`  // d_distance lies between proved bounds of the one-sided derivatives
@@ -73,7 +73,7 @@ type DerivativeReport struct {
 	Wrong  int               `json:"wrong"` // rows
 	Faults []DerivativeFault `json:"faults,omitempty"`
 
-	// Open rows are neither recomputed nor refuted: what they claim is that of no answer at hand.
+	// Open rows are neither recomputed nor refuted: no answer at hand has what they claim.
 	Open     int               `json:"open"`
 	OpenRows []DerivativeFault `json:"open_rows,omitempty"` // the first
 }

@@ -105,7 +105,7 @@ func (a *derivativeAuditor) central(i int, g, t *twists12, here *reading, f *fou
 	f.unsettled = true
 }
 
-// found is what differences say of a row.
+// found has the results of differences of a row.
 type found struct {
 	a                   *derivativeAuditor
 	value, full, sided  bool

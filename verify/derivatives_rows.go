@@ -139,7 +139,7 @@ func (a *derivativeAuditor) ofValue(i int, g *twists12, smoothness batch.Smoothn
 	}
 	n := g.at(6)
 	if a.job.Options.Query.Info().SignedDistance {
-		// Rows whose normal is that of the answer have it as rounded.
+		// Rows that repeat the normal of the answer have it as rounded.
 		a.near(batch.ColDDistance, "length of the normal", r3.Norm(n), 1, 1e-6)
 	}
 	n = unit(n)
@@ -227,7 +227,7 @@ func (a *derivativeAuditor) answerRounding() float64 {
 // the root of the relative gap.
 func (a *derivativeAuditor) claimed() float64 { return 10 * math.Sqrt(a.answerTolerance()) }
 
-// The derivatives of a value are those of its normal and of two points: of a signed distance
+// The derivatives of a value follow from its normal and two points: of a signed distance
 //
 //	dδ = (-n, n×(a - p_A), n, (b - p_B)×n),
 //
@@ -330,7 +330,7 @@ func (a *derivativeAuditor) attained(i int, v *reported, smoothness batch.Smooth
 	slack := tolerance * a.job.Options.Query.Info().Tolerance.Scale(a.size, v.value)
 	outside := slack + planes
 	if growth {
-		outside = (slack*a.grown.reach + planes) * (1 + 1/v.value) // the points are those of the scaled shapes over α
+		outside = (slack*a.grown.reach + planes) * (1 + 1/v.value) // the points lie on the scaled shapes, over α
 		want := p.supportAbout(0, v.n, a.grown.local[0]) + p.supportAbout(1, r3.Scale(-1, v.n), a.grown.local[1])
 		if !a.near(batch.ColDDistance, "support value that its length tells", v.h, want,
 			a.rounding()*want+outside+v.error) {

@@ -105,7 +105,7 @@ func (p *placed) lowerBound(g *grown, n r3.Vec, angle float64) (bound, allowed f
 	case p.half < 0:
 		h = p.supportAbout(0, n, g.local[0]) + p.supportAbout(1, r3.Scale(-1, n), g.local[1])
 	case norm(r3.Sub(n, p.halfNormal)) <= angle:
-		// The normal itself is that of the pose: it has not been rounded.
+		// The normal itself follows from the pose: it has not been rounded.
 		value, h, angle = math.Max(0, g.plane), g.near, 0
 	default:
 		return math.Inf(-1), 0
@@ -261,7 +261,7 @@ func (a *auditor) checkGrowthWitnesses(i int, c *claim) bool {
 	return true
 }
 
-// checkPoint checks that the common point is that of the scaled shapes, c_A + α·(a − c_A), or next to a
+// checkPoint checks that the common point lies on the scaled shapes, c_A + α·(a − c_A), or next to a
 // half-space A c_B + α·(b − c_B). The witness of a half-space is this point too.
 func (a *auditor) checkPoint(i int, c *claim) {
 	from := 0
@@ -409,7 +409,7 @@ func (g *grown) insideBound(v *[3]r3.Vec, s r3.Vec) float64 {
 	slope := norm(r3.Sub(n, r3.Scale(r3.Dot(n, g.axis), g.axis))) / up
 	for k := range v {
 		a, b := v[(k+1)%3], v[(k+2)%3]
-		edge := r3.Cross(g.axis, r3.Sub(b, a)) // its length is that of the edge, seen along the ray
+		edge := r3.Cross(g.axis, r3.Sub(b, a)) // as long as the edge, seen along the ray
 		if !(math.Abs(r3.Dot(g.axis, r3.Cross(a, b))) >= 64*off*norm(edge)) {
 			return math.Inf(1)
 		}

@@ -14,10 +14,10 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// everyColumn is what growth can answer.
+// everyColumn has the columns that growth can answer.
 var everyColumn = batch.Growth.FileColumns()
 
-// growthLibrary is that of mixedShapes, some of which grow about another point than the default.
+// growthLibrary has the shapes of mixedShapes, some of which grow about another point than the default.
 func growthLibrary(t testing.TB) *batch.Library {
 	t.Helper()
 	lib, err := newLibrary(t, mixedShapes()...).WithCenters(map[int32]r3.Vec{
@@ -72,7 +72,7 @@ func TestSolvedGrowthPasses(t *testing.T) {
 	}
 }
 
-// growthMutations are those of one value of a column. A mutation of a length must show once it moves a bound by
+// growthMutations each change one value of a column. A mutation of a length must show once it moves a bound by
 // more than the gap and the rounding of the columns.
 func growthMutations() []mutation {
 	all := []mutation{

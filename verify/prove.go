@@ -25,7 +25,7 @@ type ProveOptions struct {
 type Proof struct {
 	Rows     int `json:"rows"`     // rows of the job
 	Sampled  int `json:"sampled"`  // rows that were looked at
-	Depths   int `json:"depths"`   // of these, rows that claim a penetration, which is what is proved
+	Depths   int `json:"depths"`   // of these, rows that claim a penetration, whose depth is proved
 	Proved   int `json:"proved"`   // no direction has a support value below the claimed depth, less its gap
 	Refuted  int `json:"refuted"`  // some direction has one
 	Unproved int `json:"unproved"` // the limit of the directions was reached

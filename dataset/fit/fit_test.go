@@ -32,7 +32,7 @@ func hullOf(t *testing.T, points []r3.Vec) geom.Shape {
 	return c
 }
 
-// The gradient of the search is that of differences, for soft and sharp bodies.
+// The gradient of the search agrees with differences, for soft and sharp bodies.
 func TestHullGradient(t *testing.T) {
 	g := rand.New(rand.NewPCG(61, 62))
 	target := newTarget(geom.Box{HalfExtents: r3.Vec{X: 1, Y: 2, Z: 3}})

@@ -126,7 +126,7 @@ func (d *directoryReader) ReadAt(p []byte, at int64) (int, error) {
 	return d.r.ReadAt(p, at)
 }
 
-// ArrayBuffers is what an array that is read takes at most beside its values: what is read ahead of it (readAhead),
+// ArrayBuffers bounds the memory of an array that is read beside its values: what is read ahead of it (readAhead),
 // what is inflated, its values before they are converted, and what deflate looks back at.
 const (
 	readAhead    = 1 << 16

@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// Raw is what a writer needs of an open file.
+// Raw is an open file, as far as writers need it.
 type Raw interface {
 	io.Writer
 	io.WriterAt

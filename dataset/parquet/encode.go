@@ -239,7 +239,7 @@ func appendSizes(b []byte, typ, size, packed int) []byte {
 	return appendI32(appendI32(appendI32(b, typ), size), packed)
 }
 
-// appendI32 adds a field whose number is that of the one before it plus 1.
+// appendI32 adds a field whose number is 1 more than that of the field before it.
 func appendI32(b []byte, v int) []byte {
 	return binary.AppendVarint(append(b, 1<<4|thrift.I32), int64(v))
 }

@@ -161,7 +161,7 @@ const (
 	pageDataV2     = 3
 )
 
-// pageHeader is what a reader needs of PageHeader in parquet.thrift.
+// pageHeader has the fields of PageHeader in parquet.thrift that a reader needs.
 type pageHeader struct {
 	typ, unpacked, packed int32
 
@@ -200,7 +200,7 @@ func readPageHeader(data []byte) (h pageHeader, length int, err error) {
 	return h, r.At, err
 }
 
-// check reports what no page can have. left is what is left of the column chunk in bytes.
+// check reports what no page can have. left is the number of bytes left of the column chunk.
 func (h *pageHeader) check(left int64) error {
 	switch {
 	case h.packed < 0 || h.unpacked < 0:

@@ -41,7 +41,7 @@ type pageReader struct {
 	*pageBuffers
 }
 
-// pageBuffers are those of a column, used for one chunk after the other.
+// pageBuffers are the buffers of a column, used for one chunk after the other.
 type pageBuffers struct {
 	*table.Limits
 	head                         []byte // what was read ahead
@@ -277,7 +277,7 @@ type rowForm struct {
 // patternBytes is the length of a pattern in units of its period.
 const patternBytes = 256
 
-// plainValues are those of a page, or what is left of them.
+// plainValues are the values of a page that have not been read yet.
 type plainValues struct {
 	left int64 // values
 	at   int64 // of the next one in the file
@@ -484,7 +484,7 @@ var zstdDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true))
 })
 
-// unpack decompresses src into all of dst, whose length is what the header of the page
+// unpack decompresses src into all of dst, which has the length that the header of the page
 // declares. It allocates no more than a block beyond that, whatever src unpacks to.
 func unpack(codec compress.Compression, dst, src []byte) error {
 	if len(dst) == 0 && len(src) == 0 {

@@ -63,7 +63,7 @@ func Create(fs output.FS, path string, cols []table.Column, extra *Extra) (s *Si
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
-	// This is what newChunkWriter does.
+	// As newChunkWriter encodes.
 	props := []parquet.WriterProperty{parquet.WithDictionaryDefault(false), parquet.WithCreatedBy("clearance")}
 	for _, c := range cols {
 		if t := c.Types[0]; t != table.Float32 && t != table.Float64 {

@@ -94,7 +94,7 @@ type Sink interface {
 	Abort()
 }
 
-// Leniency is what a table may have besides its columns and values.
+// Leniency says what a table may have besides its columns and values.
 type Leniency struct {
 	Extra bool // there may be others, which are not read
 	Nulls bool // values may be null: NaN, or -1 of an index

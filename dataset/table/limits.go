@@ -16,10 +16,10 @@ import (
 // DefaultMemory is the memory budget of a file, unless its reader is given another.
 const DefaultMemory = 512 << 20
 
-// DefaultLimits are those of a reader without options.
+// DefaultLimits returns the limits of a reader without options.
 func DefaultLimits() *Limits { return &Limits{Left: DefaultMemory} }
 
-// Limits is what is left of the memory budget of a file, and how many goroutines read it.
+// Limits are the rest of the memory budget of a file, and the number of goroutines that read it.
 type Limits struct {
 	sync.Mutex
 	Left    int64

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// RawBlock is what a worker holds of values that it converts.
+// RawBlock is the number of bytes of values that a worker converts at a time.
 const RawBlock = 1 << 16
 
 // RawBlocks keeps blocks for the next conversion.
@@ -82,7 +82,7 @@ func Clamp32(v int64) int32 {
 // LittleEndian says that numbers lie in memory as they do in files.
 var LittleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// Bytes returns the memory of a slice of a column as bytes, without copying. They are those of files only where
+// Bytes returns the memory of a slice of a column as bytes, without copying. They are the bytes of a file only where
 // LittleEndian is set.
 func Bytes(v any) []byte {
 	switch s := v.(type) {

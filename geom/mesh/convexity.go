@@ -39,7 +39,7 @@ type NonConvexError struct {
 	Depth     float64 // how deep, in units of the file
 	Size      float64 // diagonal of the bounding box
 	Tolerance float64 // relative to Size
-	Rounded   bool    // whether the tolerance is that of the format
+	Rounded   bool    // whether the tolerance follows from the format
 }
 
 func (e *NonConvexError) Error() string {
@@ -178,7 +178,7 @@ type ConvexPart struct {
 
 // ConvexParts returns convex parts: each of the given ones that is convex to a tolerance, see [Part.CheckConvex], and
 // the connected components of each that is not, if all of them are and enclose a volume with the same orientation, as
-// disjoint solids do (a hollow one does not). Otherwise the error is that of the part. Component k of a part "name" is
+// disjoint solids do (a hollow one does not). Otherwise the error is about the part. Component k of a part "name" is
 // "name.k".
 func ConvexParts(parts []Part, tol float64) ([]ConvexPart, error) {
 	return ConvexPartsContext(context.Background(), parts, tol)

@@ -181,7 +181,7 @@ func FuzzReadOBJ(f *testing.F) {
 	})
 }
 
-// tetrahedron is what all the golden files hold.
+// tetrahedron is the mesh of all golden files.
 var tetrahedron = Part{
 	Name:     "file",
 	Vertices: []r3.Vec{v3(0, 0, 0), v3(0, 1.5, 0), v3(1.5, 0, 0), v3(0, 0, -2.5)},

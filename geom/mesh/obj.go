@@ -46,7 +46,7 @@ func readOBJ(s *source) ([]Part, error) {
 	return withRounding(o.parts(), &o.digits), nil
 }
 
-// objGroup is a part while the file is read. Its indices are those of the file.
+// objGroup is a part while the file is read. Its indices count as in the file.
 type objGroup struct {
 	name     string
 	declared []int32

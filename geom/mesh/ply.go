@@ -249,7 +249,7 @@ const (
 	plyBig
 )
 
-// plyHeader is what stands before the data, and the text reader at its end.
+// plyHeader is the header, and the text reader at its end.
 type plyHeader struct {
 	format   plyFormat
 	elements []plyElement

@@ -32,7 +32,7 @@ type recomputer struct {
 // candidate has the derivatives of answers, which may be those of the job.
 type candidate struct{ answers, derived *batch.Results }
 
-// precision is that of the answers, single if it is not known.
+// precision is the precision of the answers, single if it is not known.
 func (r *recomputer) precision() batch.Precision {
 	if r.own == nil {
 		return batch.Single
@@ -390,7 +390,7 @@ func (r *recomputer) smoothness(row *derive.Row, i int) batch.Smoothness {
 	return d.Smoothness()
 }
 
-// Derivatives are what an audit of columns of derivatives found.
+// Derivatives are the findings of an audit of columns of derivatives.
 type Derivatives struct {
 	Derived *verify.DerivativeReport `json:"derivatives"`
 	Answers *verify.Report           `json:"answers,omitempty"` // of the columns of answers beside them
@@ -483,7 +483,8 @@ func (r *recomputer) auditAnswers(ctx context.Context) (*verify.Report, error) {
 	return report, nil
 }
 
-// wanted are the columns that are taken again: the value alone is that of the answer as it is, else all.
+// wanted are the columns that are taken again: all, but for the derivative of a value alone, which follows from the
+// answer as it is.
 func wanted(job *batch.Job) batch.Columns {
 	columns := job.Results.Columns & batch.DerivedColumns
 	if columns == batch.ColDDistance && job.Options.Derivative.Mode != derive.Zeroth {

@@ -132,7 +132,7 @@ func (r *Rollout) run(ctx context.Context, job *rollout.Job, s *Sample, solve ch
 	return nil
 }
 
-// interval is what the reference proves of a pair of parts, of a row or of a world.
+// interval is proved by the reference of a pair of parts, of a row or of a world.
 type interval struct {
 	lower, upper float64
 	sure, maybe  int // rows that are, and that may pass as, in contact
@@ -265,7 +265,7 @@ func (r *Rollout) row(row *rowOf, c *rowAuditor, world, i int, solved *batch.Res
 	return row.named(c.job.Results, i, solved)
 }
 
-// least reports whether the result of a world is that of row i, this one.
+// least reports whether row i has the result of its world.
 func (row *rowOf) least(out *rollout.Results, world, i int) bool {
 	if out.BodyA != nil {
 		return out.BodyA[world] == row.a && out.BodyB[world] == row.b

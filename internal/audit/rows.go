@@ -14,7 +14,7 @@ import (
 	"clearance/verify"
 )
 
-// rowPlace is what a row of the results is about: a world and a pair of places in it, which are -1 if the row does not
+// rowPlace is the subject of a row of the results: a world and a pair of places in it, which are -1 if the row does not
 // say.
 type rowPlace struct {
 	world int
@@ -216,7 +216,7 @@ func (c *rowAuditor) form(i int, p rowPlace) (partA, partB int, err error) {
 // vectors are the columns that a row has of the parts that it names.
 const vectors = batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB | batch.ColPoint
 
-// blankVectors reports whether the vectors of row i are those of a row without an answer: NaN.
+// blankVectors reports whether the vectors of row i are NaN, as in a row without an answer.
 func blankVectors(r *batch.Results, i int) bool {
 	for _, c := range (r.Columns & vectors).Each() {
 		for k := range 3 {

@@ -10,7 +10,7 @@ import (
 	"math"
 )
 
-// Kind is what a joint does.
+// Kind is the kind of a joint.
 type Kind uint8
 
 // The kinds of joints.

@@ -78,7 +78,7 @@ func randomTree(rng *rand.Rand, n int) (joints []Joint, dof int) {
 	return joints, dof
 }
 
-// TestTrees: poses of random trees are those of gonum's quaternions, a joint after the other; numbers of other places
+// TestTrees: poses of random trees agree with gonum's quaternions, a joint after the other; numbers of other places
 // of a world stay as they are.
 func TestTrees(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))

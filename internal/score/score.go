@@ -212,7 +212,7 @@ const auditRows = 1 << 16
 const Whole = -1
 
 // Audit audits the answers of the rows [lo, hi) of a file of pairs, from the shapes alone. They are the rows of a
-// results file from at on. o are the options that the answers have to meet; the columns are those of the file.
+// results file from at on. o are the options that the answers have to meet; the columns are taken from the file.
 // progress, if not nil, is called with the number of rows since the last call. proved is the number of rows that the
 // audit proved or refuted.
 func Audit(ctx context.Context, lib *batch.Library, pairs string, lo, hi int, results string, at int, o batch.Options,
@@ -365,7 +365,7 @@ func (s *WorldSource) Worlds(lo, hi int) (*batch.Worlds, error) {
 // WorldsOf returns the worlds [lo, hi) of a file of n, or an error if it does not have them. hi may be [ToEnd].
 func WorldsOf(lo, hi, n int) (Rows, error) { return rangeOf("worlds", lo, hi, n, "worlds") }
 
-// Meta is what results of worlds with so many pairs each state of the worlds and rows that they are of. All pairs,
+// Meta is the metadata of results of worlds with so many pairs each: the worlds and rows that they are of. All pairs,
 // whose number is given as 0, have no numbers of rows. Results of all worlds state nothing.
 func (r Rows) Meta(pairs int) map[string]string {
 	switch {

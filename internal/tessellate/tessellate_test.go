@@ -186,7 +186,7 @@ func TestCreases(t *testing.T) {
 	}
 }
 
-// TestNormalsOfBalls: the shading of a ball is that of a ball, which the mean of normals gives to a few degrees.
+// TestNormalsOfBalls: a ball is shaded as a ball, which the mean of normals gives to a few degrees.
 func TestNormalsOfBalls(t *testing.T) {
 	m, err := Shape(geom.Sphere{R: 3}, Fine)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// What is drawn is what its comment says: unit vectors and quaternions, poses that are normalised, points on
+// Draws have what their comments say: unit vectors and quaternions, poses that are normalised, points on
 // the ellipsoid, and directions without a preferred side.
 func TestDraws(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
