@@ -23,6 +23,12 @@ NO_TORCH = os.environ.get("CLEARANCE_NO_TORCH") or "no PyTorch: it is not instal
 os.environ.setdefault("RAY_worker_niceness", "0")
 
 
+def full(why: str) -> None:
+    """End a test that only `make test-all` runs; the reason says what covers the same code in `make test`."""
+    if os.environ.get("CLEARANCE_TESTS") != "all":
+        pytest.skip(f"LEFT TO make test-all: {why}")
+
+
 @pytest.fixture(scope="session")
 def engine() -> Any:
     with cl.Engine("cpu") as e:

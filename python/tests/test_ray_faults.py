@@ -21,7 +21,7 @@ from typing import Any, cast, get_args
 
 import numpy as np
 import pytest
-from conftest import CLUSTER_ROWS, PATIENCE, on_cluster, parts, same
+from conftest import CLUSTER_ROWS, PATIENCE, full, on_cluster, parts, same
 from stores import Tagged, Untagged
 from test_worlds import W, worlds
 
@@ -69,6 +69,9 @@ class Files:
         """The words for a shard of a file."""
         lo, hi = self.count * shard // shards, self.count * (shard + 1) // shards
         return f"{'rows' if self.kind == 'pairs' else 'worlds'} {lo} to {hi - 1}"
+
+
+ONE_KIND = "shards fail alike whatever they hold; those of worlds do so here"
 
 
 @pytest.fixture(scope="module", params=get_args(Kind))
@@ -175,6 +178,8 @@ def test_two_drivers(cluster: None, files: Files, tmp_path: Path) -> None:
 
 def test_a_full_disk(files: Files, tmp_path: Path) -> None:
     """Shards that have no room are listed and leave nothing; with room, a second call answers them alone."""
+    if files.kind != "worlds":
+        full(ONE_KIND)
     out = tmp_path / "out"
     out.mkdir()
     room = files.want.stat().st_size * 2 // 3
@@ -268,6 +273,8 @@ def test_a_worker_is_killed(cluster: None, files: Files, tmp_path: Path) -> None
 
 
 def test_the_driver_is_killed(files: Files, tmp_path: Path, cluster: None) -> None:
+    if files.kind != "worlds":
+        full(ONE_KIND)
     program = f"""
 import ray
 from clearance import ray as cr
@@ -345,6 +352,8 @@ def test_kernels_of_a_task(files: Files, tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_an_interrupted_driver(files: Files, tmp_path: Path, cluster: None) -> None:
     """Ctrl-C leaves a manifest, and a second call goes on."""
+    if files.kind != "worlds":
+        full(ONE_KIND)
     program = f"""
 import os, signal, sys
 import ray
