@@ -1,6 +1,6 @@
 """Writes the golden files of this folder: python make.py (needs numpy and pyarrow).
 
-Every file holds the same eleven pairs, see golden_test.go, in another dress.
+Every file holds the same eleven pairs, see TestGolden, in another form.
 """
 
 import io
