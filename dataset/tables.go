@@ -14,6 +14,8 @@ import (
 	"clearance/internal/memory"
 )
 
+// This file opens and creates tables, in the format of their extension, and counts their rows.
+
 // format is a file format of tables.
 type format uint8
 
