@@ -21,6 +21,8 @@ const (
 	glslFile   = "../../shaders/layout.glsl"
 	pythonFile = "../../python/src/clearance/_shapes.py"
 	cFile      = "../../cpu/simd/layout.h"
+	nativeFile = "../../python/src/clearance/_abi.py"
+	headerFile = "../libclearance/clearance.h"
 
 	shaderFolder = "../../shaders"
 	kernelFolder = "../../cpu/simd"
@@ -30,13 +32,14 @@ const (
 func TestCommittedFilesAreFresh(t *testing.T) {
 	dir := t.TempDir()
 	glsl, c := filepath.Join(dir, "sub", "layout.glsl"), filepath.Join(dir, "layout.h")
-	python := filepath.Join(dir, "_shapes.py")
+	python, native := filepath.Join(dir, "_shapes.py"), filepath.Join(dir, "_abi.py")
 	var stderr bytes.Buffer
-	args := []string{"-glsl", glsl, "-shaders", shaderFolder, "-c", c, "-kernels", kernelFolder, "-python", python}
+	args := []string{"-glsl", glsl, "-shaders", shaderFolder, "-c", c, "-kernels", kernelFolder, "-python", python,
+		"-header", headerFile, "-native", native}
 	if code := run(args, &stderr); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
-	for _, f := range [][2]string{{glsl, glslFile}, {c, cFile}, {python, pythonFile}} {
+	for _, f := range [][2]string{{glsl, glslFile}, {c, cFile}, {python, pythonFile}, {native, nativeFile}} {
 		want, err := os.ReadFile(f[0])
 		if err != nil {
 			t.Fatal(err)
@@ -88,6 +91,39 @@ func TestGLSL(t *testing.T) {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the include lacks %q", want)
 		}
+	}
+}
+
+// A declaration that the generator cannot read is an error, never left out.
+func TestInterfaceWithoutPlace(t *testing.T) {
+	const head = "#define CLEARANCE_ABI 1\ntypedef enum {\n    CLEARANCE_OK = 0,\n} clearance_code;\n"
+	for text, want := range map[string]string{
+		"": "lacks CLEARANCE_ABI", head + "typedef struct {\n    float a;\n} clearance_a;": "float",
+		head + "typedef struct {\n    double a[2][2];\n} clearance_a;": "no field",
+		head + "int32_t clearance_f(double *a, clearance_thing *b);":   "clearance_thing",
+		head + "int32_t clearance_f(double a[3]);":                     "no argument",
+		head + "typedef struct {\n    double **a;\n} clearance_a;":     "no type",
+	} {
+		if _, err := generateInterface([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	declared, err := os.ReadFile(headerFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := generateInterface(declared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Every function and every struct of the header, by a plain count of its lines.
+	functions := regexp.MustCompile(`(?m)^(int32_t|int64_t) clearance_`).FindAll(declared, -1)
+	structs := regexp.MustCompile(`(?m)^typedef struct`).FindAll(declared, -1)
+	if got := bytes.Count(text, []byte("\": (_i")); got != len(functions) {
+		t.Errorf("%d functions, the header has %d", got, len(functions))
+	}
+	if got := bytes.Count(text, []byte("(ctypes.Structure):")); got != len(structs) {
+		t.Errorf("%d structs, the header has %d", got, len(structs))
 	}
 }
 

@@ -1,8 +1,7 @@
-// Command genlayout writes the record layouts, codes and limits of package layout as
-// a GLSL include and as a C header, so that shaders, SIMD kernels and Go share one
-// source of truth. It writes the tables of kinds and attributes of package geom as a Python module, and the result
-// columns
-// of package batch as another and as a part of the C interface. `make generate` runs it.
+// Command genlayout writes the record layouts, codes and limits of package layout as a GLSL include and as a C header,
+// so that shaders, SIMD kernels and Go share one source of truth. It writes modules of the Python package: the tables
+// of kinds and attributes of package geom, the result columns of package batch, which are a part of the C interface,
+// too, and the C interface. `make generate` runs it.
 //
 // With a folder of sources it writes only what these name, so that the file declares nothing that
 // is not read.
@@ -33,15 +32,18 @@ func run(args []string, stderr io.Writer) int {
 	pythonPath := flags.String("python", "", "write the Python module of shapes to this `file`")
 	abi := flags.String("abi", "", "write the codes of the result columns into this C `header`")
 	columns := flags.String("columns", "", "write the Python module of result columns to this `file`")
+	native := flags.String("native", "", "write the Python module of the C interface to this `file`")
+	declared := flags.String("header", "", "the `header` of the C interface")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	if flags.NArg() > 0 || (*glslPath == "" && *cPath == "" && *pythonPath == "" && *abi == "" && *columns == "") {
-		fmt.Fprintln(stderr, "genlayout: name a file with -glsl, -c, -python, -abi or -columns")
+	if flags.NArg() > 0 || (*glslPath == "" && *cPath == "" && *pythonPath == "" && *abi == "" && *columns == "" &&
+		*native == "") {
+		fmt.Fprintln(stderr, "genlayout: name a file with -glsl, -c, -python, -abi, -columns or -native")
 		return 2
 	}
 	err := errors.Join(writeGLSL(*glslPath, *shaders), writeC(*cPath, *kernels), writePython(*pythonPath),
-		writeABI(*abi), writeColumns(*columns))
+		writeABI(*abi), writeColumns(*columns), writeInterface(*native, *declared))
 	if err != nil {
 		fmt.Fprintln(stderr, "genlayout:", err)
 		return 1

@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 // The version of this interface. It changes with every change of a struct, a code or a function.
-#define CLEARANCE_ABI 11
+#define CLEARANCE_ABI 12
 
 typedef enum {
     CLEARANCE_OK = 0,
@@ -159,6 +159,7 @@ typedef struct {
     uint8_t *any;      // [W] 0: proved free, 1: a contact is proved, 2: neither
     int32_t *body_a;   // [N] of all pairs, else NULL: place of the row, -1 of a world whose least pair is not known
     int32_t *body_b;   // [N]
+    int64_t *offsets;  // [W+1] of all pairs by rows, else NULL: rows offsets[w] to offsets[w+1]-1 are those of world w
     int32_t complete;  // filled: 1 if contacts counts all contacts
     int32_t reserved;
 } clearance_more;
@@ -291,16 +292,24 @@ typedef struct {
 // wanted; a product needs both of its arrays, gradients either cotangents or values. Rows without a derivative are 0,
 // see smoothness.
 typedef struct {
-    int64_t rows;      // N
-    int64_t first_row; // number of row 0 in the whole, which noise depends on
-    int32_t workers;   // threads; 0 is one per processor
-    int32_t reserved;
+    int64_t rows;                // N
+    int64_t first_row;           // number of row 0 in the whole, which noise depends on
+    int32_t workers;             // threads; 0 is one per processor
+    int32_t by_row;              // of rollouts: 1 for the gradients of each row, 0 for their sums by body
     clearance_reals *cotangents; // [N,10] gradient of a scalar with respect to the answers,
     clearance_reals *values;     // [N] or with respect to the values alone: normals and witnesses count as they are
-    double *gradients;           // [N,12] its gradient with respect to the twists; of rollouts [W,M,6]
-    clearance_reals *twists;     // [N,12]
+    double *gradients;           // [N,12] its gradient with respect to the twists; of rollouts by body [W,M,6]
+    clearance_reals *twists;     // [N,12], of rollouts [W,M,6]
     double *tangents;            // [N,10] the derivative of the answers along the twists
     uint8_t *smoothness;         // [N] what the derivatives are, an index into "smoothness" of clearance_describe
+
+    // Of rollouts by row, or NULL: C columns of motions of bodies by K coordinates of each world, with force and torque
+    // about the origin of the world multiplied by. Then gradients are [N,K], with respect to the coordinates.
+    clearance_reals *screws;       // [W,C,6]
+    const uint8_t *moves;          // [C,M] 1 where a column moves a body, else 0
+    clearance_indices *coordinate; // [C] the coordinate of a column
+    int32_t columns;               // C
+    int32_t coordinates;           // K
 } clearance_derivatives;
 
 // What became of a call.
@@ -486,9 +495,9 @@ int32_t clearance_scene_submit(clearance_rollout rollout, clearance_reals *poses
 int32_t clearance_scene_find(clearance_rollout rollout, clearance_reals *poses, clearance_found *found, int64_t wait_ms,
                              clearance_job *job, clearance_report *report, clearance_error *error);
 
-// clearance_found_read copies the answers of a job that has ended: rows offsets[w] to offsets[w+1]-1 [W+1] are those of
-// world w, in ascending order of both bodies. The number of rows of *results is that of the report.
-int32_t clearance_found_read(clearance_found found, int64_t *offsets, clearance_results *results, clearance_more *more,
+// clearance_found_read copies the answers of a job that has ended, with the rows of each world in ascending order of
+// both bodies. The number of rows of *results is that of the report.
+int32_t clearance_found_read(clearance_found found, clearance_results *results, clearance_more *more,
                              clearance_error *error);
 
 // clearance_found_free frees the answers. It must not be called before their job has ended.
@@ -499,15 +508,26 @@ int32_t clearance_found_free(clearance_found found, clearance_error *error);
 int32_t clearance_sweep(clearance_engine engine, clearance_motions *motions, clearance_contacts *contacts,
                         int64_t wait_ms, clearance_job *job, clearance_report *report, clearance_error *error);
 
-// clearance_rollout_multiply answers a step of a rollout of shapes or of a scene, whose answers it keeps, and fills the
-// gradients of its bodies: [W,M,6], with respect to the velocity of the position and the angular velocity of each,
-// added over the rows in their order. N of *derivatives are the rows of a step, W·P, or W if rows are worlds; there are
-// cotangents or values, and gradients alone. Rows that bounds have ruled out and rows without an answer have no
-// gradient. Of the query the options of derivatives alone matter, of which a scene has none of order zero. Scenes of
-// all pairs by rows are refused.
+// clearance_rollout_multiply takes products with the derivatives of the rows of a step at poses [W,M,7], of a rollout
+// of shapes or of a scene. Gradients are those of the bodies, [W,M,6], with respect to the velocity of the position and
+// the angular velocity of each, added over the rows in their order; or by_row those of both bodies of each row, [N,12].
+// Twists are those of the bodies. Rows that bounds have ruled out and rows without an answer have no gradient. Of the
+// query the options of derivatives matter, and with results the columns.
+//
+// With results it leaves them as they are: they are the answers of the step, as those of clearance_derive, with the
+// columns of *more that tell what a row is about (the parts; pair, if rows are worlds; of all pairs the bodies and the
+// offsets), NULL of shapes. It is served after clearance_rollout_release, too.
+//
+// Without results it answers the step itself and keeps the answers: then there are gradients of the bodies alone, of
+// cotangents or values, and a scene has no derivatives of order zero. Scenes of all pairs by rows are refused.
 int32_t clearance_rollout_multiply(clearance_rollout rollout, clearance_query *query, clearance_reals *poses,
-                                   clearance_derivatives *derivatives, int64_t wait_ms, clearance_job *job,
-                                   clearance_report *report, clearance_error *error);
+                                   clearance_results *results, clearance_more *more, clearance_derivatives *derivatives,
+                                   int64_t wait_ms, clearance_job *job, clearance_report *report,
+                                   clearance_error *error);
+
+// clearance_rollout_release frees what a rollout of shapes or of a scene holds for its steps, after its job, if it has
+// one, has ended. Products of answers are left.
+int32_t clearance_rollout_release(clearance_rollout rollout, clearance_error *error);
 
 // clearance_rollout_close frees a rollout of shapes or of a scene after its job, if it has one, has ended.
 int32_t clearance_rollout_close(clearance_rollout rollout, clearance_error *error);

@@ -8,6 +8,8 @@
 // that one that was given back is an error and not a crash.
 package main
 
+//go:generate go run ../genlayout -header clearance.h -native ../../python/src/clearance/_abi.py
+
 import (
 	"context"
 	"crypto/rand"

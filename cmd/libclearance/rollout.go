@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -22,10 +23,30 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// rolloutHandle is a batch of worlds that is held.
+// held is what a rollout has for its steps, until it is released.
+type held[T io.Closer] struct{ of atomic.Pointer[T] }
+
+// open returns it, or an error after it has been released.
+func (h *held[T]) open() (of T, err error) {
+	p := h.of.Load()
+	if p == nil {
+		return of, failure{codeClosed, errors.New("the rollout has been released: only products of answers are left")}
+	}
+	return *p, nil
+}
+
+// Close frees it after its job, if it has one, has ended.
+func (h *held[T]) Close() error {
+	if p := h.of.Swap(nil); p != nil {
+		return (*p).Close()
+	}
+	return nil
+}
+
+// rolloutHandle is a batch of worlds of shapes.
 type rolloutHandle struct {
+	held[*dispatch.Batch]
 	engine  *engineHandle
-	batch   *dispatch.Batch
 	library *batch.Library
 	worlds  batch.Worlds // without poses
 	numbers int          // of the poses
@@ -35,8 +56,13 @@ type rolloutHandle struct {
 // rollouts are those of shapes (*rolloutHandle) and of scenes (*sceneHandle).
 var rollouts = handles[io.Closer]{what: "rollout"}
 
-// Close ends the use of the rollout.
-func (r *rolloutHandle) Close() error { return r.batch.Close() }
+// rows are those of bodies that are a shape each.
+func (r *rolloutHandle) rows() *rolloutRows {
+	w := &r.worlds
+	return &rolloutRows{engine: r.engine, bodies: batch.BodiesOfShapes(r.library), numbers: r.numbers,
+		worlds:  batch.Worlds{M: len(w.Shapes), Bodies: w.Shapes, TemplateA: w.TemplateA, TemplateB: w.TemplateB},
+		options: rollout.Options{Options: r.options}}
+}
 
 // rolloutOf returns an open rollout of a type.
 func rolloutOf[T io.Closer](handle C.clearance_rollout) (T, error) {
@@ -83,9 +109,11 @@ func clearance_rollout_open(handle C.clearance_engine, query *C.clearance_query,
 		}
 		r.worlds = *in
 		r.worlds.Poses = nil
-		if r.batch, err = h.Dispatcher().Hold(h.ctx, lib, in, o, h.run); err != nil {
+		of, err := h.Dispatcher().Hold(h.ctx, lib, in, o, h.run)
+		if err != nil {
 			return err
 		}
+		r.of.Store(&of)
 		*out = C.clearance_rollout(rollouts.put(r))
 		return nil
 	}())
@@ -113,6 +141,10 @@ func clearance_rollout_submit(handle C.clearance_rollout, poses *C.clearance_rea
 		if err != nil {
 			return nil, err
 		}
+		of, err := r.open()
+		if err != nil {
+			return nil, err
+		}
 		to, err := resultsOf(results, &r.options)
 		if err != nil {
 			return nil, err
@@ -126,10 +158,22 @@ func clearance_rollout_submit(handle C.clearance_rollout, poses *C.clearance_rea
 			return nil, err
 		}
 		return start(r.engine, work(r.library, to.N), func(ctx context.Context, _ *job) (dispatch.Report, error) {
-			return r.batch.Step(ctx, &in, to)
+			return of.Step(ctx, &in, to)
 		})
 	}()
 	return settle(j, err, waitMs, out, report, e)
+}
+
+//export clearance_rollout_release
+func clearance_rollout_release(handle C.clearance_rollout, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		r, err := rollouts.get(uint64(handle))
+		if err != nil {
+			return err
+		}
+		return r.Close()
+	}())
 }
 
 //export clearance_rollout_close
@@ -205,18 +249,14 @@ func clearance_bodies_free(bodies C.clearance_bodies, e *C.clearance_error) C.in
 	return fail(e, err)
 }
 
-// sceneHandle is a rollout of bodies that is held.
+// sceneHandle is a rollout of bodies.
 type sceneHandle struct {
-	engine  *engineHandle
-	batch   *rollout.Batch
-	worlds  batch.Worlds // without poses
-	numbers int          // of the poses
-	rows    int          // that a step may take as long as
-	options rollout.Options
+	held[*rollout.Batch]
+	rolloutRows
+	stepRows int // rows that a step may take as long as
 }
 
-// Close ends the use of the scene.
-func (s *sceneHandle) Close() error { return s.batch.Close() }
+func (s *sceneHandle) rows() *rolloutRows { return &s.rolloutRows }
 
 //export clearance_scene_open
 func clearance_scene_open(handle C.clearance_engine, query *C.clearance_query, scene *C.clearance_scene,
@@ -272,7 +312,8 @@ func newScene(h *engineHandle, table *bodyTable, c *C.clearance_scene, o batch.O
 	if c.per_world != 0 {
 		n = w * m
 	}
-	s := &sceneHandle{engine: h, numbers: 7 * w * m, options: sceneOptions(c, o)}
+	s := &sceneHandle{rolloutRows: rolloutRows{engine: h, bodies: table.Bodies, numbers: 7 * w * m,
+		options: sceneOptions(c, o)}}
 	first, second := slices.Clone(array[int32](c.template_a, p)), slices.Clone(array[int32](c.template_b, p))
 	s.worlds = batch.Worlds{M: m, Bodies: slices.Clone(array[int32](c.bodies, n)), AllPairs: c.all_pairs != 0}
 	if len(s.worlds.Bodies) != n || len(first) != p || len(second) != p {
@@ -283,12 +324,15 @@ func newScene(h *engineHandle, table *bodyTable, c *C.clearance_scene, o batch.O
 	} else {
 		s.worlds.TemplateA, s.worlds.TemplateB = first, second
 	}
-	s.rows = stepRows(&s.worlds, table.Bodies, w)
+	s.stepRows = stepRows(&s.worlds, table.Bodies, w)
 	in := s.worlds
 	in.Poses = make([]float64, s.numbers)
-	var err error
-	s.batch, err = rollout.Hold(h.Dispatcher(), table.Bodies, &in, s.options, h.run)
-	return s, err
+	of, err := rollout.Hold(h.Dispatcher(), table.Bodies, &in, s.options, h.run)
+	if err != nil {
+		return nil, err
+	}
+	s.of.Store(&of)
+	return s, nil
 }
 
 // sceneOptions are the options of the caller for a scene.
@@ -339,6 +383,10 @@ func clearance_scene_submit(handle C.clearance_rollout, poses *C.clearance_reals
 		if err != nil {
 			return nil, err
 		}
+		of, err := s.open()
+		if err != nil {
+			return nil, err
+		}
 		base, err := resultsOf(results, &s.options.Options)
 		if err != nil {
 			return nil, err
@@ -368,8 +416,8 @@ func clearance_scene_submit(handle C.clearance_rollout, poses *C.clearance_reals
 		if s.options.StatusAlone() && s.options.Reduce == rollout.ReduceWorld { // stops in a world at the first contact
 			more.complete = 0
 		}
-		return start(s.engine, s.rows, func(ctx context.Context, j *job) (dispatch.Report, error) {
-			rep, err := s.batch.Step(ctx, in, to)
+		return start(s.engine, s.stepRows, func(ctx context.Context, j *job) (dispatch.Report, error) {
+			rep, err := of.Step(ctx, in, to)
 			return j.of(&rep), err
 		})
 	}()
@@ -433,9 +481,13 @@ func clearance_scene_find(handle C.clearance_rollout, poses *C.clearance_reals, 
 		if err != nil {
 			return nil, err
 		}
+		of, err := s.open()
+		if err != nil {
+			return nil, err
+		}
 		f := &foundHandle{scene: s}
-		j, err = start(s.engine, s.rows, func(ctx context.Context, j *job) (dispatch.Report, error) {
-			results, rep, err := s.batch.Find(ctx, in)
+		j, err = start(s.engine, s.stepRows, func(ctx context.Context, j *job) (dispatch.Report, error) {
+			results, rep, err := of.Find(ctx, in)
 			if err == nil {
 				f.results.Store(results)
 			}
@@ -454,8 +506,8 @@ func clearance_scene_find(handle C.clearance_rollout, poses *C.clearance_reals, 
 }
 
 //export clearance_found_read
-func clearance_found_read(handle C.clearance_found, offsets *C.int64_t, results *C.clearance_results,
-	more *C.clearance_more, e *C.clearance_error) C.int32_t {
+func clearance_found_read(handle C.clearance_found, results *C.clearance_results, more *C.clearance_more,
+	e *C.clearance_error) C.int32_t {
 	return fail(e, func() (err error) {
 		defer recovered(&err)
 		f, err := found.get(uint64(handle))
@@ -470,8 +522,11 @@ func clearance_found_read(handle C.clearance_found, offsets *C.int64_t, results 
 		if err != nil {
 			return err
 		}
-		list := array[int64](offsets, len(from.Offsets))
-		if to.N != from.N || more == nil || list == nil {
+		var list []int64
+		if more != nil {
+			list = array[int64](more.offsets, len(from.Offsets))
+		}
+		if to.N != from.N || list == nil {
 			return argument("results of %d rows, want %d, with the offsets of the worlds and the bodies", to.N, from.N)
 		}
 		written := &rollout.Results{Results: to, PartA: array[int32](more.part_a, to.N),

@@ -96,6 +96,39 @@ def test_mujoco(engine: cl.Engine) -> None:
         np.testing.assert_allclose(product, np.einsum("wp,wpc->wc", c, jacobian), atol=1e-12)
 
 
+@pytest.mark.parametrize("shapes", [False, True])
+def test_after_close(engine: cl.Engine, shapes: bool) -> None:
+    """Answers keep what their derivatives need, though the rollout is closed; the smoothness is read when it is."""
+    _, scene, qpos = mujoco_scene()
+    options: Any = {"worlds": W, "precision": "double"}
+    if shapes:
+        first, second = scene.pair_arrays()
+        kinds = [body.parts[0].shape for body in scene.bodies]
+        roll: Any = engine.rollout_of_shapes(scene.library, kinds, first, second, **options)
+    else:
+        roll = engine.rollout(scene, **options)
+    poses = scene.poses(qpos=qpos)
+    r, c = roll(poses, quat="wxyz", grad=True), np.random.default_rng(2).normal(size=(W, len(scene.pairs)))
+    assert "smoothness" in repr(r)
+    want, tangent = r.vjp(distance=c), r.jvp(np.ones((W, len(scene.bodies), 6)))
+    np.testing.assert_allclose(roll.vjp(poses, quat="wxyz", distance=c, normal=np.zeros(3)), want, atol=1e-12)
+    roll.close()
+    with pytest.raises(cl.ClosedError):
+        roll(poses, quat="wxyz")
+    assert np.array_equal(r.vjp(distance=c), want)
+    assert np.array_equal(r.jvp(np.ones((W, len(scene.bodies), 6))).distance, tangent.distance)
+    smooth = r.smoothness
+    assert smooth.shape == r.status.shape and r.smoothness is smooth and smooth_rows(r).any()
+
+
+def test_smoothness_of_a_closed_engine() -> None:
+    _, scene, qpos = mujoco_scene()
+    with cl.Engine("cpu") as short, short.rollout(scene, worlds=W) as roll:
+        r = roll(scene.poses(qpos=qpos), grad=True)
+    with pytest.raises(cl.ClosedError):
+        _ = r.smoothness
+
+
 def test_urdf(engine: cl.Engine, arm: Path) -> None:  # noqa: F811
     """Gradients with respect to joints: those that move, slide and mimic, with a base that is rotated."""
     scene = urdf.load(arm, concave="hull", skip_adjacent=False)

@@ -204,7 +204,7 @@ def test_null_pointers() -> None:
 
         n = nat.native()
         errors = 0
-        for name, (result, arguments) in nat._FUNCTIONS.items():
+        for name, (result, arguments) in nat.FUNCTIONS.items():
             for count in (0, 1, -1, 2**31, 2**62):
                 values = [
                     kind(count) if kind in (ctypes.c_int32, ctypes.c_int64, ctypes.c_uint32) else
@@ -221,7 +221,7 @@ def test_null_pointers() -> None:
     )
     said = run.stdout.splitlines()
     assert run.returncode == 0, (said[-1:], run.stderr)
-    assert len(said) == 5 * len(nat._FUNCTIONS) + 1 and int(said[-1].split()[1]) > 4 * len(nat._FUNCTIONS)
+    assert len(said) == 5 * len(nat.FUNCTIONS) + 1 and int(said[-1].split()[1]) > 4 * len(nat.FUNCTIONS)
 
 
 @pytest.fixture(scope="module")

@@ -49,12 +49,12 @@ static void bodies_of_parts(clearance_engine engine, clearance_library library) 
     clearance_results results = {2, 3, columns};
     clearance_more more;
     memset(&more, 0, sizeof more);
-    more.part_a = part_a, more.part_b = part_b, more.body_a = body_a, more.body_b = body_b;
-    check(clearance_found_read(found, offsets, &results, &more, &error) == CLEARANCE_OK, "read");
+    more.part_a = part_a, more.part_b = part_b, more.body_a = body_a, more.body_b = body_b, more.offsets = offsets;
+    check(clearance_found_read(found, &results, &more, &error) == CLEARANCE_OK, "read");
     check(offsets[1] == 2 && body_a[0] == 0 && body_b[0] == 1 && body_a[1] == 1 && body_b[1] == 2, "bodies found");
     check(fabs(distance[0] - 0.5) < 1e-11 && fabs(distance[1] - 2) < 1e-11, "distances found");
     results.rows = 1;
-    check(clearance_found_read(found, offsets, &results, &more, &error) == CLEARANCE_ARGUMENT, "too few rows passed");
+    check(clearance_found_read(found, &results, &more, &error) == CLEARANCE_ARGUMENT, "too few rows passed");
     check(clearance_found_free(found, &error) == CLEARANCE_OK, "free what was found");
     check(clearance_rollout_submit(rollout, poses, &results, 0, &job, &report, &error) == CLEARANCE_ARGUMENT,
           "a scene passed for a rollout of shapes");
@@ -62,19 +62,22 @@ static void bodies_of_parts(clearance_engine engine, clearance_library library) 
     clearance_derivatives d;
     memset(&d, 0, sizeof d);
     d.rows = 1, d.values = values, d.gradients = gradients;
-    check(clearance_rollout_multiply(rollout, &query, poses, &d, 10000, &job, &report, &error) == CLEARANCE_ARGUMENT,
+    check(clearance_rollout_multiply(rollout, &query, poses, NULL, NULL, &d, 10000, &job, &report, &error) ==
+              CLEARANCE_ARGUMENT,
           "gradients of all pairs by rows passed");
     check(clearance_rollout_close(rollout, &error) == CLEARANCE_OK, "close the scene of all pairs");
     scene.reduce = 1; // rows are worlds: the least is that of the box and the ball beside it
     check(clearance_scene_open(engine, &query, &scene, &rollout, &error) == CLEARANCE_OK, "scene of worlds");
-    check(clearance_rollout_multiply(rollout, &query, poses, &d, 10000, &job, &report, &error) == CLEARANCE_OK,
+    check(clearance_rollout_multiply(rollout, &query, poses, NULL, NULL, &d, 10000, &job, &report, &error) ==
+              CLEARANCE_OK,
           "gradients of bodies");
     for (int i = 0; i < 18; i++) {
         double want = i == 0 ? -3 : i == 6 ? 3 : 0;
         check(fabs(gradients[i] - want) < 1e-11, "gradient of a body");
     }
     d.twists = values;
-    check(clearance_rollout_multiply(rollout, &query, poses, &d, 10000, &job, &report, &error) == CLEARANCE_ARGUMENT,
+    check(clearance_rollout_multiply(rollout, &query, poses, NULL, NULL, &d, 10000, &job, &report, &error) ==
+              CLEARANCE_ARGUMENT,
           "tangents of a rollout passed");
     check(clearance_rollout_close(rollout, &error) == CLEARANCE_OK, "close the scene");
 

@@ -286,7 +286,7 @@ static clearance_derivatives *derivatives(int64_t n, int64_t gradients) {
     if (one_in(2)) d->cotangents = reals(10 * n);
     else d->values = reals(n);
     d->gradients = reals(gradients);
-    if (bad() || (gradients == 12 * n && one_in(2))) d->twists = reals(12 * n), d->tangents = reals(10 * n);
+    if (bad() || (gradients == 12 * n && one_in(2))) d->twists = reals(gradients), d->tangents = reals(10 * n);
     if (bad()) d->cotangents = reals(10 * n), d->smoothness = array((size_t)n);
     return bad() && one_in(4) ? NULL : d;
 }
@@ -351,18 +351,46 @@ static void call_rollout_submit(void) {
           e, j);
 }
 
+static clearance_more *more(int64_t n, int64_t worlds) {
+    clearance_more *m = room(sizeof *m);
+    memset(m, 0, sizeof *m);
+    m->part_a = indices(n, 1), m->part_b = indices(n, 1), m->pair = indices(n, 1), m->contacts = indices(n, 1);
+    m->failed = indices(n, 1), m->any = array((size_t)n), m->body_a = indices(n, 1), m->body_b = indices(n, 1);
+    if (one_in(2)) m->pair = m->contacts = m->failed = NULL, m->any = NULL;
+    if (one_in(2)) m->body_a = m->body_b = NULL;
+    m->offsets = array((size_t)(worlds + 1) * 8);
+    for (int64_t i = 0; m->offsets && i <= worlds; i++) m->offsets[i] = bad() ? (int64_t)number() : n * i / worlds;
+    return bad() && one_in(4) ? NULL : m;
+}
+
 static void call_rollout_multiply(void) {
     int at = (int)below(4);
     const struct sizes *s = &sizes[at];
     int64_t rows = one_in(2) ? s->worlds : s->worlds * s->pairs;
     clearance_query *q = query(0x3f);
     if (q && !bad()) q->derivative = (int32_t)below(4);
+    clearance_results *r = q && one_in(2) ? results(q, rows) : NULL;
+    clearance_more *m = r && one_in(2) ? more(rows, s->worlds) : NULL;
     clearance_derivatives *d = derivatives(rows, 6 * s->worlds * s->places);
+    if (d && r && one_in(2)) {
+        d->by_row = 1;
+        d->gradients = reals(12 * rows);
+        if (one_in(2)) {
+            d->columns = 3, d->coordinates = 2;
+            d->screws = reals(18 * s->worlds), d->coordinate = indices(3, 2), d->gradients = reals(2 * rows);
+            d->moves = array((size_t)(3 * s->places));
+        }
+    }
     clearance_job *j = job_place();
     clearance_error *e = error_place();
-    ended(clearance_rollout_multiply(handle_at(one_in(2) ? ROLLOUT : SCENE, at), q, poses(s->worlds * s->places), d,
-                                     wait_ms(), j, report_place(), e),
+    ended(clearance_rollout_multiply(handle_at(one_in(2) ? ROLLOUT : SCENE, at), q, poses(s->worlds * s->places), r, m,
+                                     d, wait_ms(), j, report_place(), e),
           e, j);
+}
+
+static void call_rollout_release(void) {
+    clearance_error *e = error_place();
+    if (one_in(8)) done(clearance_rollout_release(handle(one_in(2) ? ROLLOUT : SCENE), e), e);
 }
 
 static void call_rollout_close(void) {
@@ -455,23 +483,13 @@ static void call_scene_open(void) {
     }
 }
 
-static clearance_more *more(int64_t n) {
-    clearance_more *m = room(sizeof *m);
-    memset(m, 0, sizeof *m);
-    m->part_a = indices(n, 1), m->part_b = indices(n, 1), m->pair = indices(n, 1), m->contacts = indices(n, 1);
-    m->failed = indices(n, 1), m->any = array((size_t)n), m->body_a = indices(n, 1), m->body_b = indices(n, 1);
-    if (one_in(2)) m->pair = m->contacts = m->failed = NULL, m->any = NULL;
-    if (one_in(2)) m->body_a = m->body_b = NULL;
-    return bad() && one_in(4) ? NULL : m;
-}
-
 static void call_scene_submit(void) {
     int at = (int)below(4);
     const struct sizes *s = &sizes[at];
     int64_t rows = one_in(2) ? s->worlds : s->worlds * s->pairs;
     clearance_query q = {.columns = 0x3f, .precision = (int32_t)below(2)};
     clearance_results *r = results(&q, rows);
-    clearance_more *m = more(rows);
+    clearance_more *m = more(rows, s->worlds);
     clearance_job *j = job_place();
     clearance_error *e = error_place();
     ended(clearance_scene_submit(handle_at(bad() ? ROLLOUT : SCENE, at), poses(s->worlds * s->places), r, m, wait_ms(),
@@ -495,9 +513,8 @@ static void call_found_read(void) {
     int64_t rows = below(7);
     clearance_query q = {.columns = 0x3f, .precision = (int32_t)below(2)};
     clearance_results *r = results(&q, rows);
-    int64_t *offsets = array((size_t)(sizes[at].worlds + 1) * 8);
     clearance_error *e = error_place();
-    done(clearance_found_read(handle_at(FOUND, at), offsets, r, more(rows), e), e);
+    done(clearance_found_read(handle_at(FOUND, at), r, more(rows, sizes[at].worlds), e), e);
 }
 
 static void call_found_free(void) {
@@ -596,7 +613,8 @@ static const struct {
     CALL(found_read, 8),
     CALL(found_free, 2),
     CALL(sweep, 12),
-    CALL(rollout_multiply, 8),
+    CALL(rollout_multiply, 12),
+    CALL(rollout_release, 1),
     CALL(rollout_close, 2),
     CALL(pairs_rows, 2),
     CALL(score, 1),

@@ -205,14 +205,14 @@ class Posed:
         value, *vectors = (tangents[:, i:j].copy() for _, i, j in PARTS)
         return Tangent(self._like(value.reshape(self.lead)), *(self._like(v.reshape(*self.lead, 3)) for v in vectors))
 
-    def run(self, options: Mapping[str, Any], **arrays: Array) -> None:
-        """Fill the arrays of a call of the C interface, by their names there."""
+    def run(self, options: Mapping[str, Any], sizes: Mapping[str, int] | None = None, **arrays: Array) -> None:
+        """Fill the arrays of a call of the C interface, by their names there, as its sizes are."""
         engine = self.engine
         nat.check_fork()
         if not engine._number:
             raise ClosedError("the engine is closed, which derivatives need")
         query = self._with(options)
-        record = nat.Derivatives(self.rows, 0, engine._workers)
+        record = nat.Derivatives(self.rows, 0, engine._workers, **(sizes or {}))
         for name, array in arrays.items():
             setattr(record, name, address(array))
         submit, keep = self.call(query, record)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, Unpack
 
@@ -28,6 +28,28 @@ _ARGUMENTS: Final = {
     "rotation_a": "quat_a",
     "rotation_b": "quat_b",
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Later:
+    """A column that is computed when it is read first."""
+
+    column: Callable[[], Any]
+
+
+class _Smoothness:
+    """The column of a result, which :class:`Later` may stand for."""
+
+    def __get__(self, result: Any, kind: Any = None) -> Any:
+        if result is None:  # the default of the field
+            return None
+        value = result.__dict__["smoothness"]
+        if isinstance(value, Later):
+            value = result.__dict__["smoothness"] = value.column()
+        return value
+
+    def __set__(self, result: Any, value: Any) -> None:
+        result.__dict__["smoothness"] = value
 
 
 class Poses(NamedTuple):
@@ -113,13 +135,14 @@ class Result(Columns):
 
     ``smoothness``, which a query with ``grad=True`` has, says of each row what its derivatives are: see
     ``smoothness_names``. All derivatives of "none" are zero; of "not unique" and "near singular" all but those of
-    ``distance`` are.
+    ``distance`` are. Of a rollout it is computed when it is read first, for which the engine must be open.
     """
 
+    smoothness: Ints | Any = _Smoothness()
     query: str = "distance"
     precision: str = "single"
     _record: nat.Report = field(default_factory=nat.Report)
-    _answered: Any = None  # a _derivatives.Answered
+    _answered: Any = None  # a _derivatives.Answered, or a _scene_derivatives.Step
 
     @property
     def report(self) -> Report:
@@ -263,7 +286,7 @@ class Result(Columns):
                 lines.append(line)
         if report.error is not None:
             lines.append("  first invalid: {}[{}]: {}".format(*report.error))
-        present = [n for n in COLUMNS if getattr(self, n) is not None]
+        present = [n for n in COLUMNS if self.__dict__[n] is not None]
         lines.append(f"  columns {', '.join(present)}")
         return "\n".join(lines)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
 
 import numpy as np
 
-from . import _jobs, _scene_derivatives
+from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, host, take, take_batch, torch_device
 from ._asked import Asked, places_of, reduction
@@ -30,7 +30,8 @@ from ._options import (
     to_wxyz,
     whole,
 )
-from ._result import Result, SceneResult, to_torch
+from ._result import Later, Result, SceneResult
+from ._scene_derivatives import Handle, Step
 
 if TYPE_CHECKING:
     from ._engine import Engine
@@ -39,6 +40,11 @@ if TYPE_CHECKING:
 
 
 Self = TypeVar("Self", bound="Rollout")
+
+
+def _about(extra: Mapping[str, Array]) -> dict[str, Array]:
+    """What rows are about, of the columns of scenes."""
+    return {name: a for name, a in extra.items() if name not in ("contacts", "failures", "any")}
 
 
 class Rollout(nat.Owner):
@@ -53,12 +59,12 @@ class Rollout(nat.Owner):
         second = take("template_b", template_b, np.int32, (), len(first), True)
         worlds = whole("worlds", worlds, 0, INT64)
         self.worlds, self.bodies, self.pairs = worlds, len(body), len(first)
-        self._template = (body.copy(), first.copy(), second.copy())
         # Without poses, which those of the first step replace.
         record = nat.Worlds(worlds, len(body), len(first), *map(address, (body, first, second)))
         number, error = ctypes.c_uint64(), nat.Error()
         n.raise_for(n.rollout_open(engine._number, q, record, number, error), error)
         self._engine, self._query, self._library, self._number = engine, q, library, number.value
+        self._handle = Handle(number.value)
 
     def __call__(
         self,
@@ -112,10 +118,11 @@ class Rollout(nat.Owner):
         """
         array, given, order = self._posed(poses, xpos, xmat, names, quat, flag("copy", copy))
         lead = self._lead(array.shape[:-2])
-        step = _scene_derivatives.Step(
-            self._engine, self._query, (), order, (), torch_device(given), lead, self._number, array
-        )
-        return step.vjp((distance, normal, witness_a, witness_b), wrt, options)
+        return self._step(array, given, order, lead).vjp((distance, normal, witness_a, witness_b), wrt, options)
+
+    def _step(self, poses: Array, given: Any, order: str, lead: tuple[int, ...]) -> Step:
+        """A step at poses, with the leading axes of its rows."""
+        return Step(self._engine, self._query, (), order, (), torch_device(given), lead, self._handle, poses)
 
     def _lead(self, worlds: tuple[int, ...]) -> tuple[int, ...]:
         """The axes of the rows of a step, by those of its worlds."""
@@ -149,21 +156,15 @@ class Rollout(nat.Owner):
 
         report = _jobs.run(submit, (array, columns))
         result = cast(Result, engine._result(self._query, report, columns, torch_device(given)))
-        return result if order is None else self._derivable(result, array, columns, given, order)
+        return result if order is None else self._derivable(result, array, columns, None, given, order)
 
-    def _rows(self, result: Result) -> _scene_derivatives.Rows:
-        return _scene_derivatives.of_shapes(tuple(result.status.shape), self.worlds, *self._template)
-
-    def _derivable(self, result: Any, poses: Array, columns: Mapping[str, Array], given: Any, order: str) -> Any:
+    def _derivable(
+        self, result: Any, poses: Array, columns: Mapping[str, Array], about: Mapping[str, Array] | None, given: Any,
+        order: str,
+    ) -> Any:  # fmt: skip
         """A result that keeps what derivatives need."""
-        rows, device = self._rows(result), torch_device(given)
-        answered = _scene_derivatives.SceneAnswered.step(
-            self._engine, self._query, poses, rows, columns, order, device
-        )  # fmt: skip
-        smoothness = answered.smoothness()
-        return replace(
-            result, _answered=answered, smoothness=smoothness if device is None else to_torch(smoothness, device)
-        )
+        step = self._step(poses, given, order, tuple(result.status.shape)).answered(columns, about)
+        return replace(result, _answered=step, smoothness=Later(step.smoothness))
 
     def _of_poses(self, poses: Any, quat: str, copy: bool) -> Array:
         array = take_batch("poses", poses, np.float64, (self.bodies, 7), self.worlds, copy)
@@ -197,7 +198,7 @@ class Rollout(nat.Owner):
         """Free what is held. Closing again does nothing."""
         number, self._number = self._number, 0
         if number and nat.usable():
-            self._engine._native.rollout_close(number, None)
+            self._engine._native.rollout_release(number, None)  # the handle lives as long as answers need it
 
     def __enter__(self: Self) -> Self:
         return self
@@ -245,10 +246,10 @@ class SceneRollout(Rollout):
         number, error = ctypes.c_uint64(), nat.Error()
         n.raise_for(n.scene_open(engine._number, q, record, number, error), error)
         self._engine, self._query, self._library, self._number = engine, q, scene.library, number.value
+        self._handle = Handle(number.value)
         # A copy, since arrays and scenes may change: results keep the state at the opening of the rollout.
         asked = None if self._all else np.stack([first, second], axis=1)
         self._asked = Asked(places.copy(), asked)
-        self._table = tuple(scene.bodies)
         self._names = None if per_world else [scene.bodies[i].name if i >= 0 else "" for i in places]
         # A scene that makes poses of those of its model knows which bodies of the model it has.
         self._of_model = hasattr(scene, "poses")
@@ -282,9 +283,6 @@ class SceneRollout(Rollout):
             raise OptionError('vjp: the rows of pairs="all" are as many as are found; want reduce="world"')
         return (*worlds, self.pairs)
 
-    def _rows(self, result: Any) -> _scene_derivatives.Rows:
-        return _scene_derivatives.of_scene(result, self._table, self.worlds)
-
     def _run(self, at: int | None, array: Array, given: Any, out: Any, order: str | None) -> SceneResult:
         if self._all and not self._reduce:
             return self._find(at, array, given, out, order)
@@ -305,7 +303,7 @@ class SceneRollout(Rollout):
         report = _jobs.run(submit, (array, columns, extra, more))
         about = {"contacts_complete": bool(more.complete), "_asked": self._asked}
         result = cast(SceneResult, engine._result(self._query, report, columns, torch_device(given), extra | about))
-        return result if order is None else self._derivable(result, array, columns, given, order)
+        return result if order is None else self._derivable(result, array, columns, _about(extra), given, order)
 
     def _find(self, at: int | None, array: Array, given: Any, out: Any, order: str | None) -> SceneResult:
         """The rows of all pairs, whose number is not known before."""
@@ -325,15 +323,14 @@ class SceneRollout(Rollout):
                 name: np.empty(rows, np.int32) for name in ("part_a", "part_b", "body_a", "body_b")
             }
             extra["offsets"] = np.zeros(self.worlds + 1, np.int64)
-            more = nat.More(**{name: address(c) for name, c in extra.items() if name != "offsets"})
-            error = nat.Error()
-            n.raise_for(n.found_read(found, address(extra["offsets"]), results, more, error), error)
+            more, error = nat.More(**{name: address(c) for name, c in extra.items()}), nat.Error()
+            n.raise_for(n.found_read(found, results, more, error), error)
         finally:
             if found.value and nat.usable():
                 n.found_free(found, None)
         about = {"_asked": self._asked}
         result = cast(SceneResult, engine._result(self._query, report, columns, torch_device(given), extra | about))
-        return result if order is None else self._derivable(result, array, columns, given, order)
+        return result if order is None else self._derivable(result, array, columns, _about(extra), given, order)
 
     if TYPE_CHECKING:
 

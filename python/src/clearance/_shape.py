@@ -162,7 +162,7 @@ def open_library(n: nat.Native, shapes: list[Shape]) -> Handle:
             entry.code, entry.count, entry.values = n.attributes.index(name), numbers.size, address(numbers)
             keep.append(numbers)
         keep.append(stated)
-        record.attribute_count, record.attributes = len(stated), ctypes.addressof(stated)
+        record.attribute_count, record.attributes = len(stated), stated
         record.name = shape.name.encode() if shape.name else None
 
     def submit(number: Any, ms: int, job: Any, error: nat.Error) -> int:

@@ -42,7 +42,7 @@ from ._mujoco_model import (
 )
 from ._options import DerivativeOptions, sampled_limits, whole
 from ._scene import Scene
-from ._scene_derivatives import Motion, by_coordinates
+from ._scene_derivatives import Motion, Step
 
 if TYPE_CHECKING:
     from ._result import SceneResult
@@ -172,7 +172,8 @@ class MujocoScene(Scene):
         :meth:`Result.vjp`. Rows without a derivative are zero: ``smoothness`` says which.
         """
         result = roll(self.poses(qpos=qpos, others=others), grad=True)
-        return result, by_coordinates(result, self._motion(self._configurations(qpos)[0]), options)
+        step: Step = result._answered
+        return result, step.by_coordinates(self._motion(self._configurations(qpos)[0]), options)
 
     def joint_gradient(self, bodies: Any, qpos: Any) -> Array:
         """The gradient [W,nq] of that with respect to the twists of the bodies [W,M,6], as :meth:`Result.vjp` has it,

@@ -26,7 +26,7 @@ from ._mesh_files import MeshFiles, shapes_of
 from ._meshes import UP_AXES, UpAxis, concavity
 from ._options import DerivativeOptions, flag, one_of, real, sampled_limits, whole, with_order
 from ._scene import Scene
-from ._scene_derivatives import Motion, by_coordinates
+from ._scene_derivatives import Motion, Step
 from ._srdf import disabled_pairs
 from ._urdf_xml import Robot, read
 from ._xml import Given, Notes, Source
@@ -114,7 +114,8 @@ class UrdfScene(Scene):
         """
         q, _, root = self._at(joints, base)
         result = roll(self.poses(joints, base, others), grad=True)
-        return result, by_coordinates(result, self._motion(q, root), options)
+        step: Step = result._answered
+        return result, step.by_coordinates(self._motion(q, root), options)
 
     def joint_gradient(self, bodies: Any, joints: Any, base: Any = None) -> Array:
         """The gradient [W,dof] of that with respect to the twists of the bodies [W,M,6], as :meth:`Result.vjp` has it,
