@@ -92,7 +92,7 @@ vulkan: ## what the Vulkan tests need; as root on Debian and Ubuntu it is instal
 
 nocgo: ## build everything without a C compiler, and test the CPU back end so
 	CGO_ENABLED=0 $(GO) build ./... ./lab/...
-	CGO_ENABLED=0 $(GO) test -short ./cpu/... ./rollout/broadphase
+	CGO_ENABLED=0 $(GO) test -short ./cpu ./kernels/... ./rollout/broadphase
 
 cross: ## SIMD kernels of other processors under qemu, and all as Clang compiles them
 	./scripts/simd-cross.sh

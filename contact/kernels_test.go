@@ -11,7 +11,7 @@ import (
 	"clearance/contact"
 	"clearance/contact/scenes"
 	"clearance/cpu"
-	"clearance/cpu/simd"
+	"clearance/kernels"
 	native "clearance/kernels/contact"
 )
 
@@ -30,15 +30,15 @@ func TestKernelsOfTheEnvironment(t *testing.T) {
 		err := contact.Solve(t.Context(), p, contact.Options{Workers: 1, SIMD: kernels}, &s)
 		return s.Impulse, err
 	}
-	for _, name := range append(simd.Supported(), contact.Off) {
-		t.Setenv(simd.EnvSIMD, "")
+	for _, name := range append(kernels.Supported(), contact.Off) {
+		t.Setenv(kernels.EnvSIMD, "")
 		want := must(solve(name))
-		t.Setenv(simd.EnvSIMD, name)
+		t.Setenv(kernels.EnvSIMD, name)
 		if got := must(solve("")); !slices.Equal(got, want) {
 			t.Errorf("%s: other bits than by the option", name)
 		}
 	}
-	t.Setenv(simd.EnvSIMD, "bogus")
+	t.Setenv(kernels.EnvSIMD, "bogus")
 	_, simulation := contact.NewSimulation(scene, state, solver, contact.StepOptions{TimeStep: 1e-3})
 	_, problem := solve("")
 	o := contact.ManifoldOptions(0.1)

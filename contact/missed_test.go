@@ -122,8 +122,8 @@ func thrown(t *testing.T, worlds int) (*Scene, *State) {
 	return scene, state
 }
 
-// kernels is the simulation of a scene with pairs by the kernels.
-func kernels(t *testing.T, scene *Scene, state *State, o StepOptions) *Simulation {
+// withKernels is the simulation of a scene with pairs by the kernels.
+func withKernels(t *testing.T, scene *Scene, state *State, o StepOptions) *Simulation {
 	t.Helper()
 	solver, err := cpu.New(cpu.Options{Workers: 1})
 	if err != nil {
@@ -144,7 +144,7 @@ func TestAgainBits(t *testing.T) {
 	scene, state := thrown(t, worlds)
 	o := StepOptions{TimeStep: 10e-3, Gravity: down, Correction: -1, Solve: Options{Workers: 1}}
 	end := func(state *State, o StepOptions, after func(*State)) *State {
-		s := kernels(t, scene, state, o)
+		s := withKernels(t, scene, state, o)
 		for range steps {
 			if err := s.Step(context.Background(), nil); err != nil {
 				t.Fatal(err)
@@ -197,7 +197,7 @@ func TestAgainMomentum(t *testing.T) {
 	scene, state := thrown(t, 24)
 	scene.SkipA, scene.SkipB = []int32{0, 0}, []int32{1, 2}
 	for _, variant := range append(native.Supported(), Off) {
-		s := kernels(t, scene, state, StepOptions{TimeStep: 5e-3, Solve: Options{Tolerance: 1e-10, SIMD: variant}})
+		s := withKernels(t, scene, state, StepOptions{TimeStep: 5e-3, Solve: Options{Tolerance: 1e-10, SIMD: variant}})
 		total := func(w int) (p, l r3.Vec) {
 			for b := 1; b < 3; b++ {
 				k := 3*w + b

@@ -12,8 +12,8 @@ import (
 
 	"gonum.org/v1/gonum/spatial/r3"
 
-	"clearance/cpu/instructions"
 	"clearance/internal/fault"
+	"clearance/kernels"
 	native "clearance/kernels/contact"
 )
 
@@ -91,11 +91,11 @@ func variantOf(name string) (string, error) {
 	if name == Off || slices.Contains(supported, name) {
 		return name, nil
 	}
-	name, err := instructions.Named(name, "options")
+	name, err := kernels.Named(name, "options")
 	if err != nil {
 		return "", fmt.Errorf("contact: %w", err)
 	}
-	return instructions.Best(name, supported), nil
+	return kernels.Best(name, supported), nil
 }
 
 func limit(n, standard int) int {

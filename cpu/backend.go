@@ -8,19 +8,17 @@ import (
 	"sync/atomic"
 
 	"clearance/batch"
-	"clearance/cpu/instructions"
-	"clearance/cpu/kernels"
-	"clearance/cpu/simd"
 	"clearance/geom"
 	"clearance/internal/fault"
 	"clearance/internal/memory"
+	"clearance/kernels"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // EnvSIMD names the environment variable that chooses the kernels where
 // Options.SIMD is empty, with the same values.
-const EnvSIMD = simd.EnvSIMD
+const EnvSIMD = kernels.EnvSIMD
 
 // Options configure the back end. The zero value is the default.
 type Options struct {
@@ -62,11 +60,11 @@ func New(o Options) (*Backend, error) {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	name, err := instructions.Named(o.SIMD, "options")
+	name, err := kernels.Named(o.SIMD, "options")
 	if err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)
 	}
-	variant, err := simd.Choose(name)
+	variant, err := kernels.Choose(name)
 	if err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)
 	}
@@ -83,7 +81,7 @@ func (b *Backend) Name() string { return b.name }
 // SIMD returns the variant of the kernels in use, or "off".
 func (b *Backend) SIMD() string {
 	if b.simd == "" {
-		return simd.Off
+		return kernels.Off
 	}
 	return b.simd
 }
@@ -158,7 +156,7 @@ const (
 
 func blockRows(n, workers int) int {
 	rows := (n/(workers*blocksPerWorker) + 63) / 64 * 64
-	return min(max(rows, minBlockRows), simd.BlockRows)
+	return min(max(rows, minBlockRows), kernels.BlockRows)
 }
 
 // ChunkRows is the number of rows of a chunk: of many workers each takes some blocks of a thousand rows, since all

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"clearance/batch"
-	"clearance/cpu/simd"
 	"clearance/geom"
 	"clearance/internal/testkit"
+	"clearance/kernels"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -55,9 +55,9 @@ func BenchmarkClosed(b *testing.B) {
 			name  string
 			pairs *batch.Pairs
 		}{{"all", all}, {"apart", apart}} {
-			for _, variant := range append(simd.Supported(), simd.Off) {
+			for _, variant := range append(kernels.Supported(), kernels.Off) {
 				for _, m := range []batch.Method{batch.Auto, batch.GJK} {
-					if m == batch.GJK && variant == simd.Off {
+					if m == batch.GJK && variant == kernels.Off {
 						continue
 					}
 					b.Run(set.name+"/"+in.name+"/"+variant+"/"+m.String(), func(b *testing.B) {

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"clearance/batch"
-	"clearance/cpu/simd"
 	"clearance/dispatch"
 	"clearance/geom"
 	"clearance/internal/testkit"
 	"clearance/internal/testkit/rowcheck"
+	"clearance/kernels"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r2"
@@ -399,7 +399,7 @@ func TestBlocksShareNoLine(t *testing.T) {
 	for workers := 1; workers <= 300; workers += 1 + workers/8 {
 		for n := 1; n < 1<<22; n += 1 + n/3 {
 			rows := blockRows(n, workers)
-			if rows <= 0 || rows%line != 0 || rows > simd.BlockRows {
+			if rows <= 0 || rows%line != 0 || rows > kernels.BlockRows {
 				t.Fatalf("%d rows, %d workers: blocks of %d rows", n, workers, rows)
 			}
 		}

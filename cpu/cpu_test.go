@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"clearance/batch"
-	"clearance/cpu/simd"
 	"clearance/dispatch"
 	"clearance/geom"
+	"clearance/kernels"
 	"clearance/ref"
 
 	"gonum.org/v1/gonum/num/quat"
@@ -230,7 +230,7 @@ func TestPanicNamesTheRow(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	lib, pairs := hookedPairs(t, 100*simd.BlockRows, 3*simd.BlockRows+5, cancel)
+	lib, pairs := hookedPairs(t, 100*kernels.BlockRows, 3*kernels.BlockRows+5, cancel)
 	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Columns: everything}}
 	rep, err := dispatch.New(newBackend(t, 3), NewReference()).Run(ctx, job, dispatch.Options{})
 	if !errors.Is(err, context.Canceled) || len(rep.Failovers) != 0 {
@@ -250,7 +250,7 @@ func TestCancel(t *testing.T) {
 			}
 		}
 	}
-	if answered != rep.Done || answered < simd.BlockRows || answered > 99*simd.BlockRows {
+	if answered != rep.Done || answered < kernels.BlockRows || answered > 99*kernels.BlockRows {
 		t.Errorf("%d rows answered, %d reported", answered, rep.Done)
 	}
 }

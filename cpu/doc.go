@@ -4,7 +4,7 @@
 //
 // # Layers
 //
-// cpu imports batch, geom, ref and cpu/simd. A [Backend] satisfies the interface that
+// cpu imports batch, geom, ref and kernels. A [Backend] satisfies the interface that
 // package dispatch declares.
 //
 // # Kernels

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"clearance/batch"
-	"clearance/cpu/simd"
+	"clearance/kernels"
 )
 
 // BenchmarkDepth answers penetration queries of the penetrating third of each set on one
@@ -60,7 +60,7 @@ func benchmarkDepths(b *testing.B, set string, lib *batch.Library, deep *batch.P
 		{"single-gjk", batch.Options{Query: batch.Penetration, Method: batch.GJK}},
 		{"double", batch.Options{Query: batch.Penetration, Precision: batch.Double}},
 	} {
-		for _, variant := range append(simd.Supported(), simd.Off) {
+		for _, variant := range append(kernels.Supported(), kernels.Off) {
 			b.Run(set+"/"+c.name+"/"+variant, func(b *testing.B) { benchmarkDepth(b, lib, deep, c.o, variant) })
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"clearance/batch"
-	"clearance/cpu/simd"
 	"clearance/geom"
 	"clearance/internal/testkit"
+	"clearance/kernels"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -23,7 +23,7 @@ func BenchmarkHulls(b *testing.B) {
 	for _, vertices := range []int{8, 12, 16, 24, 32, 48, 64, 128, 512} {
 		for _, hulls := range []int{1, 256} {
 			lib, pairs := drawHulls(b, vertices, hulls, benchmarkRows)
-			for _, variant := range simd.Supported() {
+			for _, variant := range kernels.Supported() {
 				b.Run(fmt.Sprintf("%d/%d/%s", vertices, hulls, variant), func(b *testing.B) {
 					be, err := New(Options{Workers: 1, SIMD: variant})
 					if err != nil {

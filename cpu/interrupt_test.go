@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"clearance/batch"
-	"clearance/cpu/simd"
 	"clearance/geom"
 	"clearance/internal/testkit"
+	"clearance/kernels"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -70,7 +70,7 @@ func TestInterruptedBetweenRows(t *testing.T) {
 // TestInterruptedBetweenRowsOfLargeHulls: of hulls with many vertices the kernels answer a few rows between two checks
 // at the context.
 func TestInterruptedBetweenRowsOfLargeHulls(t *testing.T) {
-	if len(simd.Supported()) == 0 {
+	if len(kernels.Supported()) == 0 {
 		t.Skip("there are no kernels")
 	}
 	rng := rand.New(rand.NewPCG(1, 9))
@@ -108,7 +108,7 @@ func TestInterruptedBetweenRowsOfLargeHulls(t *testing.T) {
 
 // TestInterruptedBetweenDeclinedRows: so they do between the rows that the kernels decline.
 func TestInterruptedBetweenDeclinedRows(t *testing.T) {
-	if len(simd.Supported()) == 0 {
+	if len(kernels.Supported()) == 0 {
 		t.Skip("there are no kernels")
 	}
 	lib, pairs := mixed(t, 200, 1)

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"clearance/batch"
-	"clearance/cpu/simd"
 	"clearance/geom"
 	"clearance/internal/testkit/rowcheck"
+	"clearance/kernels"
 	"clearance/verify"
 )
 
@@ -20,7 +20,7 @@ const unwritten = 0xee
 func TestMethodColumn(t *testing.T) {
 	lib, pairs := mixed(t, size(4000), 31)
 	n := pairs.Len()
-	for _, variant := range append(simd.Supported(), simd.Off) {
+	for _, variant := range append(kernels.Supported(), kernels.Off) {
 		b, err := New(Options{Workers: 2, SIMD: variant})
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func TestMethodColumn(t *testing.T) {
 // Auto takes the closed form, the separating axes, or the fastest other solver of the pair. A call that names a
 // method gets it.
 func TestWhatAutoTakes(t *testing.T) {
-	if len(simd.Supported()) == 0 {
+	if len(kernels.Supported()) == 0 {
 		t.Skip("no kernels: package ref has no formula but that of half-spaces")
 	}
 	lib, pairs := mixed(t, size(4000), 32)

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"clearance/batch"
-	"clearance/cpu/kernels"
 	"clearance/geom"
+	"clearance/kernels"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )

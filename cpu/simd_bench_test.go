@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"clearance/batch"
-	"clearance/cpu/simd"
+	"clearance/kernels"
 )
 
 // BenchmarkSIMD solves sets on one core with every variant and with the reference
@@ -54,7 +54,7 @@ func benchmarkSet(b *testing.B, lib *batch.Library, pairs *batch.Pairs) {
 			{"all", pairs, batch.Options{}}, {"collide", pairs, batch.Options{Query: batch.Collide}},
 			{"growth", pairs, batch.Options{Query: batch.Growth}},
 		} {
-			for _, variant := range append(simd.Supported(), simd.Off) {
+			for _, variant := range append(kernels.Supported(), kernels.Off) {
 				b.Run(c.name+"/"+variant, func(b *testing.B) {
 					be, err := New(Options{Workers: 1, SIMD: variant})
 					if err != nil {

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"clearance/batch"
-	"clearance/cpu/simd"
 	"clearance/dataset/generate"
 	"clearance/geom"
 	"clearance/internal/testkit/rowcheck"
+	"clearance/kernels"
 	"clearance/verify"
 
 	"gonum.org/v1/gonum/num/quat"
@@ -25,7 +25,7 @@ import (
 // only the best.
 func variants(t testing.TB) []string {
 	t.Helper()
-	v := simd.Supported()
+	v := kernels.Supported()
 	if len(v) == 0 {
 		t.Skip("built without cgo: there are no kernels to test")
 	}
@@ -129,15 +129,15 @@ func TestAnyLength(t *testing.T) {
 }
 
 func TestChooseSIMD(t *testing.T) {
-	have := simd.Supported()
+	have := kernels.Supported()
 	t.Setenv(EnvSIMD, "")
 	for _, c := range []struct{ option, env, want, err string }{
-		{"", "", append(slices.Clone(have), simd.Off)[0], ""},
-		{simd.Off, "", simd.Off, ""},
-		{"", simd.Off, simd.Off, ""},
+		{"", "", append(slices.Clone(have), kernels.Off)[0], ""},
+		{kernels.Off, "", kernels.Off, ""},
+		{"", kernels.Off, kernels.Off, ""},
 		{"", "mmx", "", `environment variable CLEARANCE_SIMD: unknown SIMD variant "mmx", ` +
 			"want one of avx512, avx2, neon, portable, or off"},
-		{"AVX2", simd.Off, "", `options: unknown SIMD variant "AVX2"`},
+		{"AVX2", kernels.Off, "", `options: unknown SIMD variant "AVX2"`},
 	} {
 		t.Setenv(EnvSIMD, c.env)
 		b, err := New(Options{SIMD: c.option})
@@ -148,13 +148,13 @@ func TestChooseSIMD(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	for _, name := range simd.Names() {
+	for _, name := range kernels.Names() {
 		b, err := New(Options{SIMD: name})
 		if has := slices.Contains(have, name); has != (err == nil) || has && b.SIMD() != name {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if b := NewReference(); b.SIMD() != simd.Off {
+	if b := NewReference(); b.SIMD() != kernels.Off {
 		t.Errorf("the reference uses %s", b.SIMD())
 	}
 }

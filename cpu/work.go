@@ -2,8 +2,8 @@ package cpu
 
 import (
 	"clearance/batch"
-	"clearance/cpu/simd"
 	"clearance/geom"
+	"clearance/kernels"
 )
 
 // rowVertices is the number of vertices of a pair of hulls up to which a row costs about as much as one of other
@@ -41,4 +41,4 @@ const minKernelRows = 16
 
 // kernelRows is the number of rows of a block that the kernels answer between two checks of the context: all of them,
 // or fewer of hulls with many vertices, of which a row may take 50 ms.
-func kernelRows(work int) int { return max(simd.BlockRows/work/minKernelRows, 1) * minKernelRows }
+func kernelRows(work int) int { return max(kernels.BlockRows/work/minKernelRows, 1) * minKernelRows }

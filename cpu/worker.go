@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 
 	"clearance/batch"
-	"clearance/cpu/kernels"
+	"clearance/kernels"
 	"clearance/ref"
 )
 

@@ -92,8 +92,9 @@ func cullParts(bounds []batch.PartBounds) []batch.CullPart {
 	return parts
 }
 
-// kernels returns the kernels of culling of a dispatcher: those of its first back end that has any, nil if none has.
-func kernels(d *dispatch.Dispatcher) dispatch.CullingKernels {
+// cullingKernels returns the kernels of culling of a dispatcher: those of its first back end that has any, nil if none
+// has.
+func cullingKernels(d *dispatch.Dispatcher) dispatch.CullingKernels {
 	for _, b := range d.Backends() {
 		if k, ok := dispatch.As[dispatch.CullingKernels](b); ok && k.CullWorlds() > 0 {
 			return k

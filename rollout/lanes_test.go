@@ -8,9 +8,9 @@ import (
 
 	"clearance/batch"
 	"clearance/cpu"
-	"clearance/cpu/simd"
 	"clearance/dispatch"
 	"clearance/internal/testkit"
+	"clearance/kernels"
 )
 
 // TestLanes: culling by every variant of the kernels gives the bits of culling in Go, with the same counts, also
@@ -31,7 +31,7 @@ func TestLanes(t *testing.T) {
 		random.Poses[7*9*41+7*5+k] *= 1.5
 	}
 	armBodies, armWorlds := arm(t, 77)
-	for _, variant := range simd.Supported() {
+	for _, variant := range kernels.Supported() {
 		d := dispatcherOf(t, variant)
 		for _, o := range []Options{
 			{Reduce: ReduceWorld},
@@ -118,13 +118,13 @@ func dispatcherOf(t *testing.T, variant string) *dispatch.Dispatcher {
 // TestKernelsOfTheBackend: culling and the broad phase use the kernels of the CPU back end, whatever the environment
 // says.
 func TestKernelsOfTheBackend(t *testing.T) {
-	t.Setenv(simd.EnvSIMD, simd.Off)
-	for _, variant := range simd.Supported() {
-		if got := variantOf(kernels(dispatcherOf(t, variant))); got != variant {
+	t.Setenv(kernels.EnvSIMD, kernels.Off)
+	for _, variant := range kernels.Supported() {
+		if got := variantOf(cullingKernels(dispatcherOf(t, variant))); got != variant {
 			t.Errorf("%q, want %q", got, variant)
 		}
 	}
-	if got := variantOf(kernels(dispatcherOf(t, simd.Off))); got != "" {
+	if got := variantOf(cullingKernels(dispatcherOf(t, kernels.Off))); got != "" {
 		t.Errorf("%q without kernels", got)
 	}
 }

@@ -181,7 +181,7 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 		b.tiles[i].place = b.pool[worker]
 		b.tiles[i].cull()
 	}
-	b.kernels = kernels(d)
+	b.kernels = cullingKernels(d)
 	b.variant = variantOf(b.kernels)
 	b.setVectors()
 	b.joinTile = func(_, i int) { b.tiles[i].copyTo(&b.joined) }

@@ -7,11 +7,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 version=23.1.5
 files=(
-	cpu/simd/*.h cpu/simd/*.c cpu/simd/testdata/*.h cpu/simd/testdata/*.c
+	kernels/*/*.h kernels/*/*.c kernels/*/*/*.c kernels/testdata/*.h kernels/testdata/*.c
 	derive/lanes/*.h derive/lanes/*.c
 	rollout/broadphase/*.h rollout/broadphase/*.c
 	engine/internal/vk/*.h engine/internal/vk/*.c
-	kernels/contact/include/*.h kernels/contact/*/*.c
 	cmd/libclearance/*.h cmd/libclearance/testdata/*.h cmd/libclearance/testdata/*.c
 	shaders/[!l]*.glsl shaders/loop_limit.glsl shaders/*.comp shaders/testdata/*.comp # not the generated layout.glsl
 )

@@ -6,7 +6,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 GO=${GO:-go}
-packages="./cpu ./cpu/kernels ./cpu/simd ./rollout/broadphase"
+packages="./cpu ./kernels/... ./rollout/broadphase"
 sysroot=/usr/aarch64-linux-gnu
 
 host=$($GO env GOHOSTARCH)

@@ -8,7 +8,7 @@
 //
 //     upper = h_D(n) for the unit vector n of the best axis, evaluated anew
 //     lower = least overlap/|n| less its rounding: 4·supportRounding/l for a cross product of edges of length l, as
-//             cpu/simd/closed_forms.h derives, with room for the rounding of the inverse root
+//             kernels/pairs/closed_forms.h derives, with room for the rounding of the inverse root
 //
 // Edges that are parallel to rounding have no axis. If all cross products are either shorter than PARALLEL_LENGTH or
 // longer than CROSSED_LENGTH, a rotation of B by at most 2·PARALLEL_LENGTH makes the short ones zero, which changes the

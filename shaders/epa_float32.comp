@@ -1,5 +1,6 @@
-// EPA in single precision [VanDenBergen2001] for pairs without a curved core, as cpu/simd does it: finds the nearest
-// faces of a polytope in D = A - B. Nothing rests on the values; double precision measures the faces anew (epa.glsl).
+// EPA in single precision [VanDenBergen2001] for pairs without a curved core, as package kernels does it: finds the
+// nearest faces of a polytope in D = A - B. Nothing rests on the values; double precision measures the faces anew
+// (epa.glsl).
 //
 // Input: the list of DepthRecords, of which those with a tetrahedron are taken. Output: the faces that may be nearest,
 // their vertices as corners of both cores, and a lower bound of the offsets of all others. A row is left to double

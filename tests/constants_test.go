@@ -13,9 +13,9 @@ import (
 func TestApexShare(t *testing.T) {
 	var shares []float64
 	for file, declaration := range map[string]string{
-		"cpu/simd/depth_minimum.h":    `(?m)^#define APEX_SHARE ([0-9.]+)$`,
-		"shaders/hessian_bounds.glsl": `(?m)^const double APEX_SHARE = ([0-9.]+)lf;$`,
-		"ref/depth_certificate.go":    `(?m)^const apexShare = ([0-9.]+)$`,
+		"kernels/pairs/depth_minimum.h": `(?m)^#define APEX_SHARE ([0-9.]+)$`,
+		"shaders/hessian_bounds.glsl":   `(?m)^const double APEX_SHARE = ([0-9.]+)lf;$`,
+		"ref/depth_certificate.go":      `(?m)^const apexShare = ([0-9.]+)$`,
 	} {
 		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(file)))
 		if err != nil {

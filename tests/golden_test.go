@@ -15,10 +15,10 @@ import (
 
 	"clearance/batch"
 	"clearance/cpu"
-	"clearance/cpu/simd"
 	"clearance/dataset"
 	"clearance/dataset/generate"
 	"clearance/geom"
+	"clearance/kernels"
 	"clearance/tests/conformance"
 
 	"gonum.org/v1/gonum/num/quat"
@@ -87,12 +87,12 @@ func TestGolden(t *testing.T) {
 	}
 	answers := map[string][]goldenAnswer{}
 	for name, o := range goldenQuestions {
-		answers[name] = s.answers(t, simd.Off, o)
+		answers[name] = s.answers(t, kernels.Off, o)
 		if *update {
 			continue
 		}
 		t.Run(name, func(t *testing.T) { s.compare(t, file.Arch, file.Answers[name], answers[name]) })
-		for _, kernels := range simd.Supported() {
+		for _, kernels := range kernels.Supported() {
 			// Other arithmetic, other last digits: as on another processor.
 			t.Run(name+"/"+kernels, func(t *testing.T) {
 				s.compare(t, kernels, file.Answers[name],

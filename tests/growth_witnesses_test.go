@@ -5,9 +5,9 @@ import (
 
 	"clearance/batch"
 	"clearance/cpu"
-	"clearance/cpu/simd"
 	"clearance/dataset/generate"
 	"clearance/internal/testkit/rowcheck"
+	"clearance/kernels"
 )
 
 // thinTriangles are rows of the set adversarial, by seed, in which the axis meets a triangle that is some 10⁶ times as
@@ -29,8 +29,8 @@ var thinTriangles = []struct {
 // TestGrowthWitnessesOfThinTriangles: the witnesses of these rows prove the upper bound, on every variant of the
 // kernels and by the reference solvers.
 func TestGrowthWitnessesOfThinTriangles(t *testing.T) {
-	backends := map[string]cpu.Options{simd.Off: {SIMD: simd.Off}}
-	for _, v := range simd.Supported() {
+	backends := map[string]cpu.Options{kernels.Off: {SIMD: kernels.Off}}
+	for _, v := range kernels.Supported() {
 		backends[v] = cpu.Options{SIMD: v}
 	}
 	o := batch.Options{Query: batch.Growth, Precision: batch.Double, Columns: batch.AllColumns}

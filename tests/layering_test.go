@@ -30,7 +30,7 @@ var layers = map[string][]string{
 	"ref":            {"geom"},
 	"geom/cells":     {},
 	"derive":         {"geom", "geom/hull", "batch", "ref", "derive/lanes", "internal/fault"},
-	"derive/lanes":   {"geom", "batch", "cpu/instructions", "cpu/simd"},
+	"derive/lanes":   {"geom", "batch", "kernels"},
 	"batch":          {"geom"},
 	"internal/score": {"batch", "contact", "dataset", "dispatch", "verify"},
 	"internal/audit": {"batch", "cpu", "dataset", "derive", "dispatch", "geom", "internal/fault", "internal/memory",
@@ -58,28 +58,31 @@ var layers = map[string][]string{
 	"engine": {"batch", "geom", "internal/fault", "internal/layout", "shaders",
 		"engine/internal/vk"},
 	"engine/internal/vk": {},
-	"cpu": {"batch", "geom", "internal/fault", "internal/memory", "ref", "cpu/instructions",
-		"cpu/kernels", "cpu/simd"},
-	"cpu/instructions":      {"cpu/simd"},
-	"cpu/kernels":           {"batch", "geom", "cpu/kernels/hullcells", "cpu/simd"},
-	"cpu/kernels/hullcells": {"geom/cells"},
-	"cpu/simd":              {}, // so that no change in Go compiles the kernels anew
-	"dispatch":              {"batch", "internal/fault"},
+	"cpu":                {"batch", "geom", "internal/fault", "internal/memory", "ref", "kernels"},
+	"kernels": {"batch", "geom", "kernels/boxes", "kernels/growth/variant", "kernels/hullcells",
+		"kernels/pairs/variant", "kernels/shape"},
+	"kernels/hullcells": {"geom/cells"},
+	// so that no change in Go compiles the kernels anew
+	"kernels/isa":            {},
+	"kernels/shape":          {},
+	"kernels/pairs":          {},
+	"kernels/growth":         {},
+	"kernels/boxes":          {"kernels/isa"},
+	"kernels/pairs/variant":  {"kernels/isa", "kernels/pairs", "kernels/shape"},
+	"kernels/growth/variant": {"kernels/growth", "kernels/isa", "kernels/pairs", "kernels/shape"},
+
+	"dispatch": {"batch", "internal/fault"},
 	"rollout": {"batch", "dispatch", "geom", "internal/fault", "internal/memory",
 		"rollout/broadphase", "rollout/sweep"},
-	"contact": {"batch", "kernels/contact", "cpu/instructions", "geom", "geom/hull", "internal/fault",
+	"contact": {"batch", "kernels", "kernels/contact", "geom", "geom/hull", "internal/fault",
 		"internal/memory"},
-	"kernels/contact": {"kernels/contact/avx512", "kernels/contact/avx2", "kernels/contact/neon",
-		"kernels/contact/portable"},
-	"kernels/contact/avx512":   {"kernels/contact/include"},
-	"kernels/contact/avx2":     {"kernels/contact/include"},
-	"kernels/contact/neon":     {"kernels/contact/include"},
-	"kernels/contact/portable": {"kernels/contact/include"},
-	"kernels/contact/include":  {},
-	"contact/scenes":           {"batch", "contact", "geom", "internal/memory"},
-	"verify":                   {"geom", "batch", "contact", "internal/fault", "internal/memory", "ref"},
-	"rollout/broadphase":       {"internal/fault"},
-	"rollout/sweep":            {"batch", "geom", "internal/fault"},
+	"kernels/contact":         {"kernels/contact/variant"},
+	"kernels/contact/variant": {"kernels/contact/include", "kernels/isa"},
+	"kernels/contact/include": {},
+	"contact/scenes":          {"batch", "contact", "geom", "internal/memory"},
+	"verify":                  {"geom", "batch", "contact", "internal/fault", "internal/memory", "ref"},
+	"rollout/broadphase":      {"internal/fault"},
+	"rollout/sweep":           {"batch", "geom", "internal/fault"},
 	"dataset": {"geom", "geom/mesh", "batch", "dataset/npz", "dataset/output", "dataset/parquet", "dataset/table",
 		"internal/memory", "internal/meter"},
 	"dataset/table":          {"batch", "internal/fault", "internal/memory"},
@@ -134,7 +137,7 @@ var owners = map[string][]string{
 	"github.com/go-gl":              {"cmd/clearview"}, // under its build tag
 	"golang.org/x/image":            {"internal/view"},
 	"github.com/klauspost/compress": {"dataset"},
-	"github.com/klauspost/cpuid":    {"cpu", "kernels/contact", "derive/lanes"},
+	"github.com/klauspost/cpuid":    {"kernels", "derive/lanes"},
 	"golang.org/x/perf":             {"lab"},
 	"gonum.org/v1/gonum/optimize":   {"dataset/fit"},
 	"gonum.org/v1/plot":             {"lab"},
@@ -149,6 +152,14 @@ type source struct {
 func (s source) dir() string { return path.Dir(s.path) }
 func (s source) test() bool  { return strings.HasSuffix(s.path, "_test.go") }
 
+// layerOf is the name that the table has for a package: the packages of the variants of a kernel are one layer.
+func layerOf(dir string) string {
+	if parent, variant := path.Split(dir); slices.Contains([]string{"avx512", "avx2", "neon", "portable"}, variant) {
+		return parent + "variant"
+	}
+	return dir
+}
+
 // inTree reports whether dir is the folder top or lies below it.
 func inTree(dir, top string) bool { return dir == top || strings.HasPrefix(dir, top+"/") }
 
@@ -157,7 +168,7 @@ func violations(files []source) []string {
 	var bad []string
 	unlisted := map[string]bool{}
 	for _, f := range files {
-		layer := f.dir()
+		layer := layerOf(f.dir())
 		if inTree(layer, "tests") {
 			layer = "tests"
 		}
@@ -180,12 +191,12 @@ func violations(files []source) []string {
 				bad = append(bad, foreign(f, imp)...)
 				continue
 			}
-			target := strings.TrimPrefix(strings.TrimPrefix(imp, module), "/")
+			target := layerOf(strings.TrimPrefix(strings.TrimPrefix(imp, module), "/"))
 			if target == "" {
 				target = "."
 			}
 			switch {
-			case target == f.dir(): // an external test of its own package
+			case target == layerOf(f.dir()): // an external test of its own package
 			case slices.Contains(allowed, anything), slices.Contains(allowed, target):
 			case free && !inTree(target, "cmd") && (!inTree(target, "lab") || inTree(layer, "lab")):
 			default:

@@ -9,11 +9,11 @@ import (
 	"clearance"
 	"clearance/batch"
 	"clearance/cpu"
-	"clearance/cpu/kernels"
 	"clearance/dataset"
 	"clearance/dispatch"
 	"clearance/engine"
 	"clearance/geom"
+	"clearance/kernels"
 	"clearance/verify"
 )
 

@@ -10,8 +10,7 @@ import (
 	"testing"
 
 	"clearance/batch"
-	"clearance/cpu/instructions"
-	"clearance/cpu/simd"
+	"clearance/kernels"
 	native "clearance/kernels/contact"
 	"clearance/tests/need"
 )
@@ -168,9 +167,9 @@ func TestUnknownKernels(t *testing.T) {
 		{with([]string{"verify", "contact"}, results), false},
 	} {
 		const says = `unknown SIMD variant "bogus", want one of avx512, avx2, neon, portable, or off`
-		t.Setenv(simd.EnvSIMD, "bogus")
+		t.Setenv(kernels.EnvSIMD, "bogus")
 		command(c.args...).want(t, exitBadInput).says(t, "environment variable CLEARANCE_SIMD: "+says)
-		t.Setenv(simd.EnvSIMD, "")
+		t.Setenv(kernels.EnvSIMD, "")
 		if c.option {
 			command(with(c.args, []string{"--simd", "bogus"})...).want(t, exitBadInput).says(t, says)
 		}
@@ -181,15 +180,15 @@ func TestUnknownKernels(t *testing.T) {
 // that is not above it, and with "off" in Go.
 func TestKernelsOfContacts(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "problems.npz")
-	for _, name := range append(simd.Supported(), simd.Off) {
-		t.Setenv(simd.EnvSIMD, name)
+	for _, name := range append(kernels.Supported(), kernels.Off) {
+		t.Setenv(kernels.EnvSIMD, name)
 		command("contact", "--scene", "slide", "--worlds", "3", "--out", out).want(t, exitGood)
 		command("verify", "contact", "--results", out).want(t, exitGood)
 		f := stepFlags{}
 		if err := f.chooseKernels(); err != nil {
 			t.Fatal(err)
 		}
-		if want := instructions.Best(name, native.Supported()); f.options.Solve.SIMD != want {
+		if want := kernels.Best(name, native.Supported()); f.options.Solve.SIMD != want {
 			t.Errorf("%s: contacts have the kernels %s, want %s", name, f.options.Solve.SIMD, want)
 		}
 	}

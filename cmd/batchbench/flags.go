@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"clearance/batch"
-	"clearance/cpu/instructions"
 	"clearance/dataset"
 	"clearance/dispatch"
 	"clearance/internal/memory"
+	"clearance/kernels"
 )
 
 // Largest values of flags: more is a slip of the keyboard, and would fail for want of memory or
@@ -77,7 +77,7 @@ func (f *backendFlags) addWorkers(fs *pflag.FlagSet) {
 // checkKernels returns an error for kernels that this machine does not have, before files are read: those of the flag
 // --simd or, without one, of the environment.
 func checkKernels(name string) error {
-	_, err := instructions.Named(name, "--simd")
+	_, err := kernels.Named(name, "--simd")
 	return err
 }
 

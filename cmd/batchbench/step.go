@@ -20,12 +20,11 @@ import (
 	"clearance/contact"
 	"clearance/contact/scenes"
 	"clearance/cpu"
-	"clearance/cpu/instructions"
-	"clearance/cpu/simd"
 	"clearance/dataset"
 	"clearance/internal/console"
 	"clearance/internal/memory"
 	"clearance/internal/score"
+	"clearance/kernels"
 	native "clearance/kernels/contact"
 	"clearance/verify"
 )
@@ -189,12 +188,12 @@ func (f *stepFlags) check() error {
 
 // chooseKernels chooses those of pairs and of contacts: the bits of a run depend on both.
 func (f *stepFlags) chooseKernels() error {
-	name, err := instructions.Named(f.simd, "--simd")
+	name, err := kernels.Named(f.simd, "--simd")
 	if err != nil {
 		return err
 	}
-	pairs := instructions.Best(name, simd.Supported())
-	f.options.Solve.SIMD = instructions.Best(name, native.Supported())
+	pairs := kernels.Best(name, kernels.Supported())
+	f.options.Solve.SIMD = kernels.Best(name, native.Supported())
 	f.kernels = fmt.Sprintf("%s, %s of %s", pairs, f.options.Solve.SIMD, native.Supported())
 	return nil
 }

@@ -20,12 +20,12 @@ import (
 const (
 	glslFile   = "../../shaders/layout.glsl"
 	pythonFile = "../../python/src/clearance/_shapes.py"
-	cFile      = "../../cpu/simd/layout.h"
+	cFile      = "../../kernels/shape/layout.h"
 	nativeFile = "../../python/src/clearance/_abi.py"
 	headerFile = "../libclearance/clearance.h"
 
 	shaderFolder = "../../shaders"
-	kernelFolder = "../../cpu/simd"
+	kernelFolder = "../../kernels"
 )
 
 // The committed files are what the generator writes, byte for byte.

@@ -1,8 +1,7 @@
 package lanes
 
 import (
-	"clearance/cpu/instructions"
-	"clearance/cpu/simd"
+	"clearance/kernels"
 )
 
 // environment is what CLEARANCE_SIMD names, "" without it: off, or a variant of the CPU kernels that this machine has.
@@ -10,9 +9,9 @@ var environment, errEnvironment = choice()
 
 // choice returns the name of the environment. The error of one that is none leaves no kernel.
 func choice() (string, error) {
-	name, err := instructions.Named("", "")
+	name, err := kernels.Named("", "")
 	if err != nil {
-		return simd.Off, err
+		return kernels.Off, err
 	}
 	return name, nil
 }

@@ -4,20 +4,21 @@ import (
 	"strings"
 	"testing"
 
-	"clearance/cpu/simd"
+	"clearance/kernels"
 )
 
 // TestChoice: the names are those of the CPU kernels.
 func TestChoice(t *testing.T) {
-	for _, name := range append(simd.Supported(), "", simd.Off) {
-		t.Setenv(simd.EnvSIMD, name)
+	for _, name := range append(kernels.Supported(), "", kernels.Off) {
+		t.Setenv(kernels.EnvSIMD, name)
 		if got, err := choice(); got != name || err != nil {
 			t.Errorf("%q: %q, %v", name, got, err)
 		}
 	}
-	t.Setenv(simd.EnvSIMD, "avx22")
+	t.Setenv(kernels.EnvSIMD, "avx22")
 	got, err := choice()
-	if err == nil || got != simd.Off || !strings.Contains(err.Error(), `CLEARANCE_SIMD: unknown SIMD variant "avx22"`) {
+	const says = `CLEARANCE_SIMD: unknown SIMD variant "avx22"`
+	if err == nil || got != kernels.Off || !strings.Contains(err.Error(), says) {
 		t.Errorf("a misspelled name: %q, %v", got, err)
 	}
 }

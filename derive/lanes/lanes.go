@@ -21,7 +21,7 @@ import (
 	"unsafe"
 
 	"clearance/batch"
-	"clearance/cpu/instructions"
+	"clearance/kernels"
 )
 
 // variant is one way in which the kernels are compiled.
@@ -41,7 +41,7 @@ var chosen = func() *variant {
 	for i := range variants {
 		have[i] = variants[i].name
 	}
-	if i := slices.Index(have, instructions.Best(environment, have)); i >= 0 {
+	if i := slices.Index(have, kernels.Best(environment, have)); i >= 0 {
 		return &variants[i]
 	}
 	return nil

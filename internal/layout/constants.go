@@ -9,7 +9,7 @@ import (
 	"clearance/geom"
 )
 
-//go:generate go run ../../cmd/genlayout -glsl ../../shaders/layout.glsl -shaders ../../shaders -c ../../cpu/simd/layout.h -kernels ../../cpu/simd -abi ../../cmd/libclearance/clearance.h -columns ../../python/src/clearance/_columns.py
+//go:generate go run ../../cmd/genlayout -glsl ../../shaders/layout.glsl -shaders ../../shaders -c ../../kernels/shape/layout.h -kernels ../../kernels -abi ../../cmd/libclearance/clearance.h -columns ../../python/src/clearance/_columns.py
 
 // Record is a record of the layout with its name in generated code.
 type Record struct {

@@ -28,16 +28,20 @@ var guards = []struct {
 }{
 	{"geom", []string{"./geom", "./ref", "./verify"}},
 	{"geom/hull", []string{"./geom/hull", "./geom", "./ref"}},
-	{"geom/cells", []string{"./geom/cells", "./batch", "./cpu/kernels", "./cpu"}},
+	{"geom/cells", []string{"./geom/cells", "./batch", "./kernels", "./cpu"}},
 	{"ref", []string{"./ref", "./verify", "./tests/conformance", "./tests"}},
 	{"batch", []string{"./batch", "./dispatch", "./cpu", "./dataset", "./tests"}},
 	{"dispatch", []string{"./dispatch", ".", "./tests"}},
 	{"dataset", []string{"./dataset", "./cmd/batchbench"}},
 	{"verify", []string{"./verify", "./tests/conformance", "./cmd/batchbench"}},
 	{"cpu", []string{"./cpu", "./tests/conformance", "./tests"}},
-	{"cpu/kernels/hullcells", []string{"./cpu/kernels/hullcells", "./cpu/kernels", "./cpu"}},
-	{"cpu/kernels", []string{"./cpu/kernels", "./cpu", "./tests/conformance", "./tests"}},
-	{"cpu/simd", []string{"./cpu/simd", "./cpu", "./tests/conformance", "./tests"}},
+	{"kernels/hullcells", []string{"./kernels/hullcells", "./kernels", "./cpu"}},
+	{"kernels", []string{"./kernels", "./cpu", "./tests/conformance", "./tests"}},
+	{"kernels/isa", []string{"./kernels", "./cpu", "./tests/conformance", "./tests"}},
+	{"kernels/shape", []string{"./kernels", "./cpu", "./tests/conformance", "./tests"}},
+	{"kernels/pairs", []string{"./kernels", "./cpu", "./tests/conformance", "./tests"}},
+	{"kernels/growth", []string{"./kernels", "./cpu", "./tests/conformance", "./tests"}},
+	{"kernels/boxes", []string{"./kernels", "./cpu", "./rollout", "./tests"}},
 }
 
 // otherMachines are parts of names of files that this machine does not compile.
@@ -113,7 +117,7 @@ func copyTree(from, to string) error {
 		if err != nil {
 			return err
 		}
-		if name == "cpu/simd/simd.go" {
+		if strings.HasPrefix(name, "kernels/") && strings.HasSuffix(name, ".go") {
 			data = []byte(strings.Replace(string(data), "CFLAGS: -O3", "CFLAGS: -O1 -DCLR_GENERIC", 1))
 		}
 		info, err := os.Stat(filepath.Join(from, name))

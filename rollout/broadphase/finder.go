@@ -26,7 +26,7 @@ func (p *Pairs) Of(i int) []int32 { return p.Partner[p.Offset[i]:p.Offset[i+1]] 
 // A Finder finds pairs, in memory that it keeps for the next call. The zero value is ready. A Finder is used by one
 // goroutine at a time.
 type Finder struct {
-	// SIMD is the instruction set of the kernel, as package cpu/simd names its variants; "" is none: Go. No answer
+	// SIMD is the instruction set of the kernel, as package kernels names its variants; "" is none: Go. No answer
 	// depends on it.
 	SIMD string
 

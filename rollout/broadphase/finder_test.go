@@ -8,11 +8,11 @@ import (
 	"slices"
 	"testing"
 
-	"clearance/cpu/simd"
+	"clearance/kernels"
 )
 
 // variants are the kernels of this machine, and Go.
-var variants = append(simd.Supported(), "")
+var variants = append(kernels.Supported(), "")
 
 // pair is two box indices.
 type pair struct{ a, b int32 }

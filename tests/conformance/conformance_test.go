@@ -11,10 +11,9 @@ import (
 
 	"clearance/batch"
 	"clearance/cpu"
-	"clearance/cpu/kernels"
-	"clearance/cpu/simd"
 	"clearance/dispatch"
 	"clearance/geom"
+	"clearance/kernels"
 	"clearance/tests/need"
 )
 
@@ -58,10 +57,10 @@ func TestSupportMatrix(t *testing.T) {
 		Run(t, cpu.NewReference(), Options{Matrix: &m, Solvers: &m, SolversOf: "ref"})
 		Rollouts(t, cpu.NewReference(), &m)
 	})
-	variants := append(simd.Supported(), simd.Off)
+	variants := append(kernels.Supported(), kernels.Off)
 	whole := portable
 	if len(variants) == 1 {
-		whole = simd.Off
+		whole = kernels.Off
 	}
 	for _, kernels := range variants {
 		t.Run("cpu, kernels "+kernels, func(t *testing.T) {
@@ -76,7 +75,7 @@ func TestSupportMatrix(t *testing.T) {
 			}
 		})
 	}
-	kernels := slices.Contains(simd.Supported(), portable)
+	kernels := slices.Contains(kernels.Supported(), portable)
 	switch {
 	case *update && (testing.Short() || !kernels):
 		t.Fatal(
@@ -114,7 +113,7 @@ func TestEveryKindHasAForm(t *testing.T) {
 }
 
 // TestEveryKindHasAKernel: every variant of the kernels answers separated pairs of every kind with every kind,
-// in every query. A kind that is forgotten in cpu/kernels/table.go is answered by package ref, with good answers, so
+// in every query. A kind that is forgotten in kernels/table.go is answered by package ref, with good answers, so
 // nothing else notices.
 func TestEveryKindHasAKernel(t *testing.T) {
 	forms := Forms()
@@ -123,7 +122,7 @@ func TestEveryKindHasAKernel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, variant := range simd.Supported() {
+	for _, variant := range kernels.Supported() {
 		b, err := cpu.New(cpu.Options{Workers: 1, SIMD: variant})
 		if err != nil {
 			t.Fatal(err)
@@ -159,7 +158,7 @@ func TestEveryKindHasAKernel(t *testing.T) {
 					switch served := after > before; {
 					case !served && why == "":
 						t.Errorf("%s kernels, query %v: %s × %s was left to the reference solvers; add the kind to "+
-							"cpu/kernels/table.go, or to NoKernel with a reason",
+							"kernels/table.go, or to NoKernel with a reason",
 							variant, q, forms[x].Name, forms[y].Name)
 					case served && why != "":
 						t.Errorf("%s kernels, query %v: %s × %s was answered; NoKernel says %q", variant, q,

@@ -4,7 +4,7 @@
 package avx2
 
 /*
-#cgo CFLAGS: -O3 -std=c11 -Wall -Wno-psabi -I${SRCDIR}/../include -I${SRCDIR}/../../../cpu/simd
+#cgo CFLAGS: -O3 -std=c11 -Wall -Wno-psabi -I${SRCDIR}/../include
 #cgo LDFLAGS: -lm
 #include "api.h"
 
@@ -38,7 +38,8 @@ import "C"
 import (
 	"unsafe"
 
-	_ "clearance/kernels/contact/include" // a change of a header compiles the kernels anew
+	_ "clearance/kernels/contact/include"
+	_ "clearance/kernels/isa" // a change of a header compiles the kernels anew
 )
 
 // Kernels is the contact_kernels of the variant.

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "api.h"
-#include "real64.h"
+#include "../../isa/real64.h"
 #include "scalars.h"
 
 #define UNIT_ERROR 0x1p-50 // of the squared length of a quaternion that a step leaves

@@ -4,7 +4,7 @@
 // by FMA, FNMA and fused.
 
 #include "api.h"
-#include "real64.h"
+#include "../../isa/real64.h"
 #include "scalars.h"
 #include "units.h"
 

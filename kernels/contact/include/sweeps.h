@@ -11,13 +11,13 @@
 // impulses alone and then rounded. So the error of a block is relative to the changes within it, not to the velocities.
 
 #include "api.h"
-#include "real32.h"
+#include "../../isa/real32.h"
 #include "scalars.h"
 #include "units.h"
 
 enum { WORLDS = W }; // of a group
 
-#include "real64.h"
+#include "../../isa/real64.h"
 
 #define BLOCK 5      // sweeps between two residuals
 #define PROGRESS 0.6 // of two blocks, see slow
@@ -207,7 +207,7 @@ static void load_contacts(group *g, const contact_columns *p, const int32_t *wor
     }
 }
 
-#include "real32.h"
+#include "../../isa/real32.h"
 
 INLINE VF f(const slim p) { return LOADU(p); }
 INLINE void put_f(slim p, VF x) { STOREU(p, x); }
@@ -269,7 +269,7 @@ static void prepare(group *g) {
     }
 }
 
-#include "real64.h"
+#include "../../isa/real64.h"
 
 // form sets v = v_free + M⁻¹Jᵀλ.
 static void form(group *g, int h) {
@@ -490,7 +490,7 @@ static void set_scales(group *g, int h) {
     }
 }
 
-#include "real32.h"
+#include "../../isa/real32.h"
 
 // push adds to dv of a body the change by the impulse sign·p at the arm r.
 INLINE void push(body *to, const VF r[3], const VF p[3], int sign) {
@@ -560,7 +560,7 @@ INLINE void sweep(group *g, int convex) {
     }
 }
 
-#include "real64.h"
+#include "../../isa/real64.h"
 
 #include "alone.h"
 

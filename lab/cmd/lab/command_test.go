@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"clearance/cpu/simd"
 	"clearance/internal/console"
+	"clearance/kernels"
 	"clearance/lab/gpucost"
 )
 
@@ -101,9 +101,9 @@ func TestFlagRange(t *testing.T) {
 func TestUnknownKernels(t *testing.T) {
 	const says = `unknown SIMD variant "bogus", want one of avx512, avx2, neon, portable, or off`
 	for _, name := range []string{"matrix", "scaling"} {
-		t.Setenv(simd.EnvSIMD, "bogus")
+		t.Setenv(kernels.EnvSIMD, "bogus")
 		command(t, name).want(t, console.ExitBadInput).says(t, "environment variable CLEARANCE_SIMD: "+says)
-		t.Setenv(simd.EnvSIMD, "")
+		t.Setenv(kernels.EnvSIMD, "")
 		command(t, name, "--simd", "bogus").want(t, console.ExitBadInput).says(t, says)
 	}
 }

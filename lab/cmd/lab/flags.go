@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"clearance/cpu/instructions"
 	"clearance/dataset/generate"
 	"clearance/internal/memory"
+	"clearance/kernels"
 )
 
 // Largest values of flags: more is a slip of the keyboard.
@@ -30,7 +30,7 @@ func checkCall(flag string, pairs int) error {
 
 // checkKernels returns an error for kernels that this machine does not have.
 func checkKernels(name string) error {
-	_, err := instructions.Named(name, "--simd")
+	_, err := kernels.Named(name, "--simd")
 	return err
 }
 

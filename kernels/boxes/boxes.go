@@ -1,0 +1,66 @@
+//go:build cgo
+
+// Package boxes compiles the kernels that cull pairs of bodies by balls and boxes about them (cull.h), those of all
+// variants, which are short.
+package boxes
+
+/*
+#cgo CFLAGS: -g1 -std=c11 -Wall
+#cgo !race,!quickkernels CFLAGS: -O3
+#cgo race quickkernels CFLAGS: -O1 -DCLR_GENERIC
+#cgo !race,!noavx512,amd64 CFLAGS: -DCLR_AVX512
+#cgo !race,!noavx2,amd64 CFLAGS: -DCLR_AVX2
+#cgo !race,!noneon,arm64 CFLAGS: -DCLR_NEON
+#cgo race !noportable CFLAGS: -DCLR_PORTABLE
+#cgo !amd64,!arm64 LDFLAGS: -lm
+#include "cull_api.h"
+
+enum { AVX512, AVX2, NEON, PORTABLE };
+
+// clr_cull_of returns the kernel of a variant, which this program has.
+static inline clr_cull_kernel clr_cull_of(int variant) {
+#ifdef CLR_AVX512
+    if (variant == AVX512) return clr_cull_avx512;
+#endif
+#ifdef CLR_AVX2
+    if (variant == AVX2) return clr_cull_avx2;
+#endif
+#ifdef CLR_NEON
+    if (variant == NEON) return clr_cull_neon;
+#endif
+#ifdef CLR_PORTABLE
+    if (variant == PORTABLE) return clr_cull_portable;
+#endif
+    return 0;
+}
+
+static inline int32_t clr_call_cull(int variant, const clr_cull *c, const double *poses, const int32_t *place,
+                                    const int32_t *a, const int32_t *b, const double *bodies, const int32_t *first,
+                                    const double *parts, const int32_t *boxed, double *scratch, int32_t *open,
+                                    clr_culled *out) {
+    return clr_cull_of(variant)(c, poses, place, a, b, bodies, first, parts, boxed, scratch, open, out);
+}
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	_ "clearance/kernels/isa"
+)
+
+var variants = map[string]C.int{"avx512": C.AVX512, "avx2": C.AVX2, "neon": C.NEON, "portable": C.PORTABLE}
+
+// Cull culls CLR_CULL_LANES worlds by a variant that this machine can run, and returns the set of those whose poses
+// are valid. The pointers are those of a clr_cull and a clr_culled; cull_api.h describes the arrays, none of which is
+// empty.
+func Cull(variant string, cull unsafe.Pointer, poses []float64, place, a, b []int32, bodies []float64, first []int32,
+	parts []float64, boxed []int32, scratch []float64, open []int32, culled unsafe.Pointer) (valid uint) {
+	return uint(C.clr_call_cull(variants[variant], (*C.clr_cull)(cull), (*C.double)(&poses[0]),
+		(*C.int32_t)(&place[0]), (*C.int32_t)(&a[0]), (*C.int32_t)(&b[0]), (*C.double)(&bodies[0]),
+		(*C.int32_t)(&first[0]), (*C.double)(&parts[0]), (*C.int32_t)(&boxed[0]), (*C.double)(&scratch[0]),
+		(*C.int32_t)(&open[0]), (*C.clr_culled)(culled)))
+}
+
+//export clr_built_boxes
+func clr_built_boxes() {} // see package isa

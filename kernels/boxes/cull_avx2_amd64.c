@@ -1,0 +1,6 @@
+//go:build cgo && !race && !noavx2
+
+#include "../isa/target_avx2.h"
+#define CULL clr_cull_avx2
+#include "cull.h"
+#include "../isa/target_end.h"

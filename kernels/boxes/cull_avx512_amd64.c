@@ -1,0 +1,6 @@
+//go:build cgo && !race && !noavx512
+
+#include "../isa/target_avx512.h"
+#define CULL clr_cull_avx512
+#include "cull.h"
+#include "../isa/target_end.h"

@@ -1,0 +1,5 @@
+//go:build cgo && (race || !noportable)
+
+#include "../isa/target_portable.h"
+#define CULL clr_cull_portable
+#include "cull.h"

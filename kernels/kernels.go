@@ -1,0 +1,68 @@
+// Package kernels answers rows of a batch with kernels in C, and chooses the instruction set of all kernels: the option
+// of a call names it, else the environment variable CLEARANCE_SIMD, else the processor decides.
+//
+//	choice.go     the choice of the variant
+//	variant_*.go  what each variant consists of
+//	table.go      a library in the layout of the kernels
+//	serves.go     the table of kernels: queries, methods, precisions and columns of each
+//	solver.go     calls: the columns of a job and of its results, pinned
+//	cull.go       pairs of bodies culled by their bounds
+//
+// A kernel answers a row or declines it; the caller passes declined rows on to package ref. Go reads the layout of
+// structures from the headers, through cgo. Without cgo there are no kernels, and no call is supported.
+//
+// # The C sources
+//
+//	isa     headers: the vectors of each instruction set, algebra
+//	shape   headers: shapes, support functions, Hessians
+//	pairs   headers: distances, intersections and depths
+//	growth  headers: growth distances
+//	boxes   culling
+//
+// A package of headers embeds them, so that a change enters the keys of Go's build cache. pairs and growth have a
+// package below them for each variant, which compiles one kernel, so that the compilers run side by side. It imports
+// each package of headers that it includes, directly: Go compiles a package anew if the content of a direct import has
+// changed. None imports Go code of the module, so that no change in Go compiles the kernels anew. Paths of includes are
+// relative: an option -I would enter the key of the cache, with the path of the checkout.
+//
+// One source, a template over the instruction set and over float32 and float64, is compiled once for each variant into
+// the same binary:
+//
+//	avx512    16 lanes of float32, 8 of float64   (AVX-512 F, DQ, VL, BW, FMA)
+//	avx2       8 and 4                            (AVX2, FMA)
+//	neon       4 and 2                            (64-bit ARM)
+//	portable   4 and 2                            (vector extensions of the compiler)
+//
+// The variant is chosen at run time, so that every variant that a machine supports can be tested on it. The build tags
+// noavx512, noavx2, noneon and noportable leave variants out.
+//
+// # Layers and threads
+//
+// A Table and a Call may be used by several goroutines at once, a Solver and a Culler by one at a time. All else may be
+// called from any goroutine.
+package kernels
+
+// A Kernel is an entry point of a variant.
+type Kernel int
+
+// The kernels; serves.go says which queries each answers.
+const (
+	Pairs       Kernel = iota // kernel.h: distances, intersections and depths
+	Growth                    // growth.h
+	kernelCount = iota
+)
+
+// BlockRows is the largest number of rows of one [Solver.Run].
+const BlockRows = 2048
+
+// Stats are counters of a solver's loops, for profiles: rows started, steps of a
+// vector, and active lanes of these.
+type Stats struct {
+	Rows32, Steps32, Lanes32 int64 // float32
+	Rows64, Steps64, Lanes64 int64 // float64
+
+	Shared int64 // of Rows32: rows of runs that share both shapes
+
+	// RTR: rows started, rows answered, and evaluations of the model, per lane.
+	RowsRTR, DoneRTR, StepsRTR int64
+}

@@ -1,0 +1,286 @@
+//go:build cgo
+
+package kernels
+
+// #include "shape/api.h"
+import "C"
+
+import (
+	"math"
+	"slices"
+
+	"clearance/batch"
+	"clearance/geom"
+	"clearance/kernels/hullcells"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Table is a library in the layout of the kernels. It is immutable.
+type Table struct {
+	alike    bool // all shapes are of one class and form, and so all rows of one group
+	width    int  // lanes of a float32 vector: lists are padded to a multiple of it
+	shapes   []C.clr_shape
+	shapes32 []C.clr_shape32 // the same in float32, for Boolean queries
+
+	// Vertices of smooth shapes and of hulls without direction cells, whose vertices are all scanned, one column
+	// per coordinate: in float64, and in float32 relative to the center of their hull. These shapes come first.
+	vx, vy, vz []float64
+	fx, fy, fz []float32
+
+	// Vertices of these and of the larger hulls, for loads of single ones: x, y, z and 0 of each.
+	corners []float64
+
+	// Vertices of the larger hulls alone, in float32, relative to the center: x, y, z and the number within the
+	// hull.
+	points []float32
+
+	// CLR_CELL_VALUES values of each shape: extent and cells of clr_shape, the extents times the grid of the cells
+	// with a candidate vertex, and the first of these cells.
+	cellValues []float32
+
+	// CLR_CENTER_VALUES values of each shape: its center of growth, in its own frame, and a proved inradius about
+	// it; the distance of that center from the origin, the radius of a ball about it that contains the shape, the
+	// distance of Center() from the origin, and the bounding radius; what Center() is off the center of growth.
+	centers []float64
+
+	candidates []int32 // the candidate vertex of each cell, its place in points
+
+	// Lists of the direction cells, in blocks of width vertices: their x, y and z as in points
+	// and their numbers within the hull. Cell i has the blocks starts[i] to starts[i+1] − 1.
+	lists  []float32
+	starts []int32
+}
+
+// maxTableVertices keeps indices of vertices far within int32. Rows with hulls beyond it, after 24 GiB
+// of vertices, are declined.
+const maxTableVertices = 1 << 29
+
+// NewTable builds the table of a library for a variant.
+func NewTable(l *batch.Library, variant string) *Table {
+	t := &Table{shapes: make([]C.clr_shape, l.Len()), width: Width(variant)}
+	t.shapes32 = make([]C.clr_shape32, l.Len())
+	t.cellValues = make([]float32, C.CLR_CELL_VALUES*l.Len())
+	for _, large := range [2]bool{false, true} {
+		for i := range t.shapes {
+			if s := l.Shape(int32(i)); isLarge(s) == large {
+				t.put(i, s)
+				t.shapes32[i] = rounded(&t.shapes[i])
+			}
+		}
+	}
+	for i := range int32(l.Len()) {
+		c, r := l.GrowthCenter(i), &t.shapes[i]
+		off := r3.Sub(r3.Vec{X: float64(r.center[0]), Y: float64(r.center[1]), Z: float64(r.center[2])}, c)
+		t.centers = append(t.centers, c.X, c.Y, c.Z, l.GrowthInradius(i), math.Sqrt(r3.Norm2(c)),
+			float64(r.size)+math.Sqrt(r3.Norm2(off)), float64(r.off), float64(r.size), off.X, off.Y, off.Z, 0)
+	}
+	t.alike = !slices.ContainsFunc(t.shapes, func(s C.clr_shape) bool {
+		return s.class != t.shapes[0].class || s.form != t.shapes[0].form
+	})
+	return t
+}
+
+// rounded returns a shape in float32.
+func rounded(s *C.clr_shape) C.clr_shape32 {
+	r := C.clr_shape32{radius: C.float(s.radius), size: C.float(s.size), erode: C.float(s.erode), first: s.first,
+		count: s.count}
+	for j := range s.p {
+		r.p[j], r.center[j] = C.float(s.p[j]), C.float(s.center[j])
+	}
+	return r
+}
+
+// core returns a shape without its margins.
+func core(s geom.Shape) geom.Shape {
+	for {
+		m, ok := s.(geom.Rounded)
+		if !ok {
+			return s
+		}
+		s = m.Shape
+	}
+}
+
+// isLarge reports whether a shape is a hull of more than CLR_SMALL_VERTICES vertices.
+func isLarge(s geom.Shape) bool {
+	v, ok := core(s).(*geom.Convex)
+	return ok && len(v.Hull().Vertices) > C.CLR_SMALL_VERTICES
+}
+
+// put writes shape i.
+func (t *Table) put(i int, s geom.Shape) {
+	r, inner := &t.shapes[i], core(s)
+	r.class = C.CLR_BOX
+	set := func(x, y, z float64) { r.p = [3]C.double{C.double(x), C.double(y), C.double(z)} }
+	switch v := inner.(type) {
+	case geom.Sphere:
+		r.form = C.CLR_POINT
+	case geom.Capsule:
+		r.form = C.CLR_SEGMENT
+		set(0, 0, v.HalfLength)
+	case geom.Halfspace:
+		r.class, r.form = C.CLR_NO_CLASS, C.CLR_HALF
+		r.radius, r.size = C.double(s.Radius()), C.double(s.Radius()) // as batch.Library.PairSize
+		return
+	case geom.Box:
+		r.form = C.CLR_CUBOID
+		set(v.HalfExtents.X, v.HalfExtents.Y, v.HalfExtents.Z)
+	case geom.Ellipsoid:
+		r.class = C.CLR_ELLIPSOID
+		set(v.SemiAxes.X, v.SemiAxes.Y, v.SemiAxes.Z)
+	case geom.Superquadric:
+		r.class = C.CLR_SUPERQUADRIC
+		set(v.SemiAxes.X, v.SemiAxes.Y, v.SemiAxes.Z)
+		r.extent[0], r.extent[1] = C.double(v.Alpha2/2), C.double(v.Alpha1/2)
+	case *geom.SmoothHull:
+		c := v.Center()
+		points := make([]r3.Vec, len(v.Vertices()))
+		for i, p := range v.Vertices() {
+			points[i] = r3.Sub(p, c)
+		}
+		set(c.X, c.Y, c.Z)
+		t.powered(r, C.CLR_SMOOTH_HULL, points, v.Sharpness())
+	case *geom.SmoothRevolution:
+		points := make([]r3.Vec, len(v.Profile()))
+		for i, p := range v.Profile() {
+			points[i] = r3.Vec{X: p.X, Y: p.Y}
+		}
+		t.powered(r, C.CLR_SMOOTH_REVOLUTION, points, v.Sharpness())
+		r.extent[2] = C.double(v.Flatness())
+	case geom.Cylinder:
+		r.class = C.CLR_FRUSTUM
+		set(v.R, v.R, v.HalfLength)
+	case geom.Cone:
+		r.class = C.CLR_FRUSTUM
+		set(v.R, 0, v.HalfLength)
+	case geom.Frustum:
+		r.class = C.CLR_FRUSTUM
+		set(v.RBottom, v.RTop, v.HalfLength)
+	case *geom.Convex:
+		if len(t.corners)/4+len(t.lists)/4 > maxTableVertices {
+			r.class = C.CLR_NO_CLASS
+			return
+		}
+		r.class = C.CLR_SMALL
+		if isLarge(v) {
+			r.class = C.CLR_HULL
+		}
+		t.hull(i, v)
+	default:
+		r.class = C.CLR_NO_CLASS
+		return
+	}
+	erode := geom.MinCurvatureRadius(s)
+	c := s.Center()
+	if C.CLR_ARE_HULLS>>r.class&1 == 0 { // of a hull, outer has written it
+		r.erode = C.double(erode)
+	}
+	r.radius = C.double(s.Radius() + erode)
+	r.size = C.double(s.BoundingRadius())
+	r.center = [3]C.double{C.double(c.X), C.double(c.Y), C.double(c.Z)}
+	r.off = C.double(math.Sqrt(r3.Norm2(c)))
+}
+
+// powered appends the points of a smooth shape, padded with its center.
+func (t *Table) powered(r *C.clr_shape, class C.int32_t, points []r3.Vec, sharpness float64) {
+	r.class = class
+	if len(points) > C.CLR_SMOOTH_VERTICES || len(t.vx) > maxTableVertices {
+		r.class = C.CLR_NO_CLASS
+		return
+	}
+	r.extent[0], r.extent[1] = C.double(sharpness-1), C.double(1/sharpness)
+	r.first, r.count = C.int32_t(len(t.vx)), C.int32_t(len(points))
+	for len(points)%C.CLR_VERTEX_ALIGN != 0 {
+		points = append(points, r3.Vec{})
+	}
+	for _, p := range points {
+		t.vx, t.vy, t.vz = append(t.vx, p.X), append(t.vy, p.Y), append(t.vz, p.Z)
+		t.corners = append(t.corners, p.X, p.Y, p.Z, 0)
+		t.fx, t.fy, t.fz = append(t.fx, float32(p.X)), append(t.fy, float32(p.Y)), append(t.fz, float32(p.Z))
+	}
+}
+
+// hull appends the vertices of a hull, padded with copies of the last, and its cells.
+func (t *Table) hull(number int, v *geom.Convex) {
+	r, vertices, c := &t.shapes[number], v.Hull().Vertices, v.Center()
+	r.first, r.count = C.int32_t(len(t.corners)/4), C.int32_t(len(vertices))
+	for i := 0; i < len(vertices) || i%C.CLR_VERTEX_ALIGN != 0; i++ {
+		p := vertices[min(i, len(vertices)-1)]
+		x, y, z := float32(p.X-c.X), float32(p.Y-c.Y), float32(p.Z-c.Z)
+		t.corners = append(t.corners, p.X, p.Y, p.Z, 0)
+		if r.class == C.CLR_HULL {
+			t.points = append(t.points, x, y, z, float32(min(i, len(vertices)-1)))
+			continue
+		}
+		t.vx, t.vy, t.vz = append(t.vx, p.X), append(t.vy, p.Y), append(t.vz, p.Z)
+		t.fx, t.fy, t.fz = append(t.fx, x), append(t.fy, y), append(t.fz, z)
+	}
+	r.cells = C.int32_t(len(t.starts))
+	lo, hi := v.AABB()
+	cells := hullcells.New(vertices, lo, hi, C.CLR_SMALL_VERTICES)
+	outer(r, vertices, c, lo, hi)
+	for j := range cells.Extent {
+		r.extent[j] = C.double(cells.Extent[j] * float64(cells.Grid))
+	}
+	t.cube(number, cells)
+	block := 4 * t.width
+	for _, list := range cells.Lists {
+		t.starts = append(t.starts, int32(len(t.lists)/block))
+		for len(list) > 0 {
+			b := make([]float32, block)
+			n := min(len(list), t.width)
+			for i := range t.width {
+				at := list[min(i, n-1)]
+				b[3*t.width+i] = float32(at)
+				if i >= n {
+					continue // the padding lies at the center, whose support value is never the greatest
+				}
+				p := vertices[at]
+				b[i], b[t.width+i], b[2*t.width+i] = float32(p.X-c.X), float32(p.Y-c.Y), float32(p.Z-c.Z)
+			}
+			t.lists = append(t.lists, b...)
+			list = list[n:]
+		}
+	}
+	t.starts = append(t.starts, int32(len(t.lists)/block))
+}
+
+// cube writes the cell values of hull i, and its candidate vertices.
+func (t *Table) cube(i int, cells *hullcells.Cells) {
+	r, row := &t.shapes[i], t.cellValues[C.CLR_CELL_VALUES*i:][:C.CLR_CELL_VALUES]
+	for j := range r.extent {
+		row[j] = float32(r.extent[j])
+	}
+	row[3], row[7] = math.Float32frombits(uint32(r.cells)), math.Float32frombits(uint32(len(t.candidates)))
+	if r.class != C.CLR_HULL {
+		return
+	}
+	k, candidates := cells.Candidates()
+	for j := range cells.Extent {
+		row[4+j] = float32(cells.Extent[j] * float64(k))
+	}
+	for _, at := range candidates {
+		t.candidates = append(t.candidates, int32(r.first)-int32(len(t.vx))+at)
+	}
+}
+
+// outer writes an ellipsoid about the center that contains the vertices: the half extents to p, and the factor
+// between its semi-axes and these to erode, which hulls do not use otherwise.
+func outer(r *C.clr_shape, vertices []r3.Vec, center, lo, hi r3.Vec) {
+	half := [3]float64{hi.X/2 - lo.X/2, hi.Y/2 - lo.Y/2, hi.Z/2 - lo.Z/2}
+	most := 0.
+	for _, v := range vertices {
+		d, sum := r3.Sub(v, center), 0.
+		for j, x := range [3]float64{d.X, d.Y, d.Z} {
+			if x != 0 {
+				sum += (x / half[j]) * (x / half[j])
+			}
+		}
+		most = max(most, sum)
+	}
+	for j := range half {
+		r.p[j] = C.double(half[j])
+	}
+	r.erode = C.double(min(math.Sqrt(most)*(1+64*0x1p-53), 1e30)) // rounded up; 1e30 for flat hulls beside their center
+}
