@@ -157,7 +157,7 @@ func (s *Simulation) admit() {
 		list = kept
 	}
 	for _, w := range list {
-		st.Status[w] = Advanced
+		st.Status[w] = underway
 	}
 	s.addContacts(list)
 }

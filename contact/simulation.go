@@ -17,7 +17,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// A PairSolver answers rows of pairs: the method of back ends, see dispatch.Backend.
+// A PairSolver answers rows of pairs. A step asks for all rows of a job at once, and every job has the same options:
+// package dispatch answers them by back ends that it chooses once (dispatch.Steps); tests give a back end itself.
 type PairSolver interface {
 	Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error
 }
@@ -102,6 +103,9 @@ const (
 	MotionUndecided            // a pair may pass through another by the motion of the step, and of its least parts
 	OutOfMemory                // its contacts would take more memory than there is
 )
+
+// underway is the status of a world within a step that nothing is wrong with so far.
+const underway StepStatus = 255
 
 // StepStatuses are the names of all statuses, by their codes.
 func StepStatuses() []string { return slices.Clone(stepStatusNames[:]) }

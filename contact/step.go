@@ -102,7 +102,7 @@ func (s *Simulation) solve(ctx context.Context) error {
 func (s *Simulation) prepare(worker *stepWorker, lo, hi int) {
 	worker.list = worker.list[:0]
 	for w := lo; w < hi; w++ {
-		s.state.Status[w], s.state.Contacts[w], s.state.Energy[w] = Advanced, 0, math.NaN()
+		s.state.Status[w], s.state.Contacts[w], s.state.Energy[w] = underway, 0, math.NaN()
 		s.state.Solves[w], s.state.Parts[w] = 0, 1
 		s.again[w], s.entries[w], s.fresh[w] = 0, s.entries[w][:0], false
 		if s.idle[w] {
@@ -160,7 +160,7 @@ func (s *Simulation) setFree(w int) {
 // findNear finds the pairs of a world whose balls are near.
 func (s *Simulation) findNear(w int) {
 	s.nearN[w], s.spare[w], s.open[w] = 0, math.Inf(1), true
-	if s.state.Status[w] != Advanced {
+	if s.state.Status[w] != underway {
 		return
 	}
 	near := s.near[w*len(s.pairs):]
@@ -366,7 +366,7 @@ func (s *Simulation) assemble(worker *stepWorker, lo, hi int) {
 	s.builder.build(worker, &rows, worker.list, &s.points)
 	worker.list = worker.list[:0]
 	for w := lo; w < hi; w++ {
-		if s.open[w] && s.state.Status[w] == Advanced && s.countContacts(w) {
+		if s.open[w] && s.state.Status[w] == underway && s.countContacts(w) {
 			worker.list = append(worker.list, int32(w))
 		}
 	}
@@ -395,7 +395,7 @@ func (s *Simulation) addContacts(list []int32) {
 func (s *Simulation) listNear(w int, list []int32) []int32 {
 	st, before := &s.state, len(list)
 	s.problem.Count[w], st.Contacts[w] = 0, 0
-	if st.Status[w] != Advanced {
+	if st.Status[w] != underway {
 		return list
 	}
 	distance, gaps, normal, status := s.results.Distance().F64, s.results.Gap(), s.results.Normal().F64,
@@ -540,6 +540,9 @@ func (s *Simulation) finish(_ *stepWorker, lo, hi int) {
 
 func (s *Simulation) finishWorld(w int) {
 	st := &s.state
+	if st.Status[w] == underway {
+		st.Status[w] = Advanced
+	}
 	if !st.Status[w].Advances() {
 		return
 	}
@@ -574,7 +577,7 @@ func (s *Simulation) move(worker *stepWorker, lo, hi int) {
 	for w := lo; w < hi; w++ {
 		if s.open[w] {
 			s.open[w] = false
-			if s.state.Status[w] == Advanced {
+			if s.state.Status[w] == underway {
 				worker.list = append(worker.list, int32(w))
 			}
 		}

@@ -169,7 +169,7 @@ func (b *beganContacts) clear() {
 
 // reopen has a world solved again, from the contacts of its last solve.
 func (s *Simulation) reopen(worker *stepWorker, w int) {
-	s.state.Status[w], s.open[w] = Advanced, true
+	s.state.Status[w], s.open[w] = underway, true
 	if s.state.Solves[w] == 1 {
 		b, first, n := &worker.began, s.contactsOf(w, s.side[w]), int(s.oldN[w])
 		b.worlds, b.counts = append(b.worlds, int32(w)), append(b.counts, int32(n))

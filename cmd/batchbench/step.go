@@ -21,6 +21,7 @@ import (
 	"clearance/contact/scenes"
 	"clearance/cpu"
 	"clearance/dataset"
+	"clearance/dispatch"
 	"clearance/internal/console"
 	"clearance/internal/memory"
 	"clearance/internal/score"
@@ -267,16 +268,16 @@ func (f *stepFlags) readWorlds(ctx context.Context, e *env) (*contact.Scene, *co
 	return score.Simulation(f.shapes, f.worlds, bodies, worlds, defaults)
 }
 
-func (f *stepFlags) solver() (contact.PairSolver, func() error, error) {
+// pairs returns the back end that answers the pairs.
+func (f *stepFlags) pairs() (*dispatch.Dispatcher, error) {
 	if f.reference {
-		r := cpu.NewReference()
-		return r, r.Close, nil
+		return dispatch.New(cpu.NewReference()), nil
 	}
 	c, err := cpu.New(cpu.Options{Workers: f.options.Solve.Workers, SIMD: f.simd})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return c, c.Close, nil
+	return dispatch.New(c), nil
 }
 
 func runStep(ctx context.Context, e *env, f *stepFlags) (err error) {
@@ -287,12 +288,12 @@ func runStep(ctx context.Context, e *env, f *stepFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	solver, closeSolver, err := f.solver()
+	pairs, err := f.pairs()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeSolver()) }()
-	r, err := f.begin(scene, state, solver)
+	defer func() { err = errors.Join(err, pairs.Close()) }()
+	r, err := f.begin(scene, state, pairs.Steps(""))
 	if err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "contact: "))
 	}

@@ -21,11 +21,11 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// simulationHandle is a simulation with its solver of pairs. One run has it at a time.
+// simulationHandle is a simulation with the back ends that answer its pairs. One run has it at a time.
 type simulationHandle struct {
 	mu     sync.Mutex
 	sim    *contact.Simulation // nil after the handle was closed
-	solver *cpu.Backend
+	pairs  *dispatch.Dispatcher
 	worlds int
 	bodies int
 
@@ -60,11 +60,13 @@ func clearance_simulation_open(bodies C.clearance_bodies, list *C.clearance_arra
 			return contactError(err)
 		}
 		momenta(scene, state)
-		if h.solver, err = cpu.New(cpu.Options{Workers: o.Solve.Workers}); err != nil {
+		b, err := cpu.New(cpu.Options{Workers: o.Solve.Workers})
+		if err != nil {
 			return err
 		}
-		if h.sim, err = contact.NewSimulation(scene, state, h.solver, o); err != nil {
-			return errors.Join(contactError(err), h.solver.Close())
+		h.pairs = dispatch.New(b)
+		if h.sim, err = contact.NewSimulation(scene, state, h.pairs.Steps(""), o); err != nil {
+			return errors.Join(contactError(err), h.pairs.Close())
 		}
 		*out = C.clearance_simulation(simulations.put(h))
 		return nil
@@ -303,7 +305,7 @@ func clearance_simulation_close(handle C.clearance_simulation, e *C.clearance_er
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.sim = nil
-		return h.solver.Close()
+		return h.pairs.Close()
 	}())
 }
 

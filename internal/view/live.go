@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"errors"
 	"math"
 
 	"clearance"
@@ -98,19 +97,10 @@ func Simulate(h *clearance.Handle, title string, scene *contact.Scene, state *co
 	m := len(scene.Body)
 	d := &Document{Title: title, Bodies: scene.Bodies, Worlds: &batch.Worlds{M: m, Bodies: scene.Body,
 		Poses: append([]float64(nil), state.Pose...), AllPairs: true, SkipA: scene.SkipA, SkipB: scene.SkipB}}
-	var solver contact.PairSolver
-	for _, b := range h.Backends() {
-		if b.Name() == "cpu" {
-			solver = b
-		}
-	}
-	if solver == nil {
-		return nil, errors.New("there is no CPU back end to solve contacts")
-	}
 	s := &simulation{step: step, from: state, make: func(state *contact.State) (*contact.Simulation, error) {
 		o := contact.StepOptions{TimeStep: step, Accept: true}
 		o.Gravity.Z = -9.81
-		return contact.NewSimulation(scene, state, solver, o)
+		return contact.NewSimulation(scene, state, h.Dispatcher().Steps(""), o)
 	}}
 	var err error
 	s.Simulation, err = s.make(state)

@@ -66,6 +66,18 @@ func Supported() (names []string) {
 	return names
 }
 
+// within is the kernels of a variant for n things in lanes of float32, or of float64: those of AVX2 in place of AVX-512
+// where these have lanes enough. They have the same bits, and lanes without a world take time too.
+func within(name string, n int, float64s bool) *C.contact_kernels {
+	if name == "avx512" && variants[1].supported {
+		k := find(variants[1].name)
+		if lanes := int(k.worlds); n <= lanes && !float64s || n <= lanes/2 {
+			return k
+		}
+	}
+	return find(name)
+}
+
 func find(name string) *C.contact_kernels {
 	for i := range variants {
 		if variants[i].name == name {
@@ -143,7 +155,7 @@ func (p *Problem) columns() C.contact_columns {
 // worlds, is set in solved. The variant is one of [Supported]. Where stop, which may be nil, is set meanwhile, it ends
 // soon, with the sweeps that it has made.
 func Sweep(variant string, p *Problem, worlds []int32, o *Options, s *Scratch, stop *atomic.Int32) (solved uint32) {
-	total, k := 0, find(variant)
+	total, k := 0, within(variant, len(worlds), false)
 	for _, w := range worlds {
 		total += int(p.Count[w])
 	}
@@ -219,7 +231,7 @@ func Prepare(variant string, s *Scene, c *Columns, list []int32) (left []int32) 
 	if len(list) == 0 {
 		return nil
 	}
-	n := C.call_prepare(find(variant), (*C.contact_scene)(unsafe.Pointer(s)), c.state(), c.problem(nil), ints(list),
+	n := C.call_prepare(within(variant, len(list), true), (*C.contact_scene)(unsafe.Pointer(s)), c.state(), c.problem(nil), ints(list),
 		C.int32_t(len(list)))
 	return list[:n]
 }
@@ -230,8 +242,8 @@ func Move(variant string, s *Scene, c *Columns, list []int32) {
 	if len(list) == 0 {
 		return
 	}
-	C.call_move(find(variant), (*C.contact_scene)(unsafe.Pointer(s)), c.state(), c.problem(nil), ints(list),
-		C.int32_t(len(list)))
+	C.call_move(within(variant, len(list), true), (*C.contact_scene)(unsafe.Pointer(s)), c.state(), c.problem(nil),
+		ints(list), C.int32_t(len(list)))
 }
 
 // Assemble makes the contacts of the worlds in list from the points of their rows. It allocates nothing.

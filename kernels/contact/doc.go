@@ -6,6 +6,7 @@
 // all of [Newton] are in float64; residuals are those of the impulses that are written, from these alone. The impulses
 // of a world depend on its own problem alone, not on the other worlds of a group or its lane. AVX-512, AVX2 and NEON
 // fuse the same products with the same sums, so that their answers have the same bits; the portable variant fuses none.
+// So calls of few worlds take AVX2 in place of AVX-512.
 // Contacts must not have compliance.
 //
 // A call belongs to one goroutine, and so does its [Scratch]. There is no error: input is checked by the caller.
