@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 
 	"clearance/ref"
 
@@ -291,7 +292,7 @@ func slideCube(solver string, dt, margin, angle float64) (ContactSlide, error) {
 			out.Undecided++
 		}
 		if every := max(1, steps/80); k%every == every-1 {
-			out.Curve = append(out.Curve, [3]float64{t, c.energy(), c.position.Y})
+			out.Curve = append(out.Curve, [3]float64{drawn(t), drawn(c.energy()), drawn(c.position.Y)})
 		}
 	}
 	out.Way = math.Hypot(c.position.X, c.position.Y) / (slideSpeed * slideSpeed / (2 * cubeFriction * cubeGravity))
@@ -340,6 +341,9 @@ func pushCube(solver string, dt float64) (ContactPush, error) {
 			at := [6]float64{t, c.velocity[0]}
 			for i, k := range c.corners {
 				at[2+k%4] = c.result.Impulse[3*i] / dt
+			}
+			for k := range at {
+				at[k] = drawn(at[k])
 			}
 			out.Curve = append(out.Curve, at)
 		}
@@ -491,4 +495,13 @@ func (o *ContactResults) towers(ctx context.Context, lab *Lab) error {
 		o.Towers = append(o.Towers, t)
 	}
 	return nil
+}
+
+// drawn rounds a value of a curve to the digits that a figure shows.
+func drawn(v float64) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 5, 64), 64)
+	if err != nil {
+		return v
+	}
+	return r
 }

@@ -58,25 +58,29 @@ func (r *Results) figures() []figure {
 		if s.Shapes != shape {
 			shape = "hulls"
 		}
-		count := figure{
+		// The page shows counts of ellipsoids and times of hulls.
+		f := figure{
 			name: shape + "-" + s.Question + "-iterations", title: s.Shapes + ", " + s.Question,
 			x: "signed distance, m", y: "iterations, mean and standard deviation", ticks: distanceTicks{},
 		}
-		spent := count
-		spent.name, spent.y = shape+"-"+s.Question+"-time", "time per pair, µs, median of rounds"
-		for i, m := range s.Methods {
-			a := line{name: m, colorFrom: methodColors[m]}
-			b := a
-			for _, p := range s.Points {
-				x := distanceAxis(p.Distance)
-				v := p.Iterations[i]
-				a.x, a.y = append(a.x, x), append(a.y, v.Mean)
-				a.lo, a.hi = append(a.lo, max(v.Mean-v.SD, 0)), append(a.hi, v.Mean+v.SD)
-				b.x, b.y = append(b.x, x), append(b.y, p.Nanoseconds[i]/1e3)
-			}
-			count.lines, spent.lines = append(count.lines, a), append(spent.lines, b)
+		counts := shape == "ellipsoids"
+		if !counts {
+			f.name, f.y = shape+"-"+s.Question+"-time", "time per pair, µs, median of rounds"
 		}
-		out = append(out, count, spent)
+		for i, m := range s.Methods {
+			l := line{name: m, colorFrom: methodColors[m]}
+			for _, p := range s.Points {
+				l.x = append(l.x, distanceAxis(p.Distance))
+				if v := p.Iterations[i]; counts {
+					l.y = append(l.y, v.Mean)
+					l.lo, l.hi = append(l.lo, max(v.Mean-v.SD, 0)), append(l.hi, v.Mean+v.SD)
+				} else {
+					l.y = append(l.y, p.Nanoseconds[i]/1e3)
+				}
+			}
+			f.lines = append(f.lines, l)
+		}
+		out = append(out, f)
 	}
 	byShape := map[string]*figure{}
 	var order []string
