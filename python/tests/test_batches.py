@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import pickle
 from pathlib import Path
@@ -244,6 +245,8 @@ def test_poses_remember_their_order(engine: cl.Engine, scene: urdf.UrdfScene, tm
     for known in (
         poses,
         poses.copy(),
+        copy.copy(poses),
+        copy.deepcopy(poses),
         poses[:],
         poses.reshape(2, 2, 3, 7),
         poses[None],

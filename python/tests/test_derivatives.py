@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -326,3 +327,26 @@ def test_refused(engine: cl.Engine) -> None:
         closed = asked(other, p)
     with pytest.raises(cl.ClosedError):
         closed.vjp(distance=1.0)
+
+
+@pytest.mark.parametrize("option", [{"epsilon": 0.1}, {"samples": 8}, {"rings": 1}, {"seed": 0}])
+def test_options_of_no_mode(engine: cl.Engine, option: dict[str, Any]) -> None:
+    """An option of smoothed derivatives is no option of exact ones, wherever it stands."""
+    p = Pairs(smooth(), 3)
+    calls: list[Callable[..., Any]] = [
+        lambda **o: engine.distance(*p.arrays(), quat="wxyz", **o),
+        lambda **o: engine.query("growth", *p.arrays(), quat="wxyz", grad=True, **o),
+        lambda **o: engine.vjp("distance", *p.arrays(), quat="wxyz", distance=1.0, **o),
+        lambda **o: engine.distance(*p.arrays(), quat="wxyz", grad=True).vjp(distance=1.0, **o),
+    ]
+    for call in calls:
+        with pytest.raises(cl.OptionError, match=f"{next(iter(option))}: an option of smoothed derivatives"):
+            call(**option)
+        with pytest.raises(cl.OptionError, match="an option of smoothed derivatives"):
+            call(derivative="exact", **option)
+        call(derivative="gumbel", **option)
+    smoothed = engine.distance(
+        *p.arrays(), quat="wxyz", precision="double", grad=True, derivative="gumbel", epsilon=0.3
+    )
+    exact = engine.distance(*p.arrays(), quat="wxyz", precision="double", grad=True)
+    assert np.array_equal(smoothed.vjp(normal=[1, 0, 0], derivative="exact"), exact.vjp(normal=[1, 0, 0]))

@@ -198,14 +198,15 @@ def test_convert_and_the_command_line(
 
 
 def test_options_of_convert(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Options that are given reach cl.load, also those that are zero, and no others do."""
+    """Options that are given reach cl.load, also those that are zero, and no others do. The file is looked at once."""
     asked: list[dict[str, Any]] = []
 
-    def load(path: str, **options: Any) -> cl.Scene:
+    def read_as(kind: str, file: Path, options: dict[str, Any]) -> cl.Scene:
         asked.append(options)
-        return cl.load(path)
+        assert kind == "mesh"
+        return cl.load(file)
 
-    monkeypatch.setattr("clearance._view.load", load)
+    monkeypatch.setattr("clearance._view.read_as", read_as)
     (tmp_path / "wedge.obj").write_text(WEDGE)
     words = ["convert", str(tmp_path / "wedge.obj"), str(tmp_path / "shapes.json")]
     flags = [*("--tolerance", "0", "--concave", "raise", "--omit", "a", "--omit", "b"), "--strict"]

@@ -236,11 +236,9 @@ class Posed:
             return self.query
         q = copied(self.query)
         mode = self.engine._native.derivatives[q.derivative]
-        if given.get("derivative", mode) == "exact":
-            for name in given.keys() - {"derivative"}:
-                raise OptionError(f"{name}: an option of smoothed derivatives and estimates, and these are exact")
-        now: list[Any] = [mode, q.epsilon or None, q.samples or None]
-        now += [q.rings or None, q.seed]
+        now: list[Any] = [mode, q.epsilon or None, q.samples or None, q.rings or None, q.seed or None]
+        if given.get("derivative") == "exact":  # in place of all that the query has
+            now[1:] = [None] * 4
         self.engine._derivative(q, *(given.get(name, value) for name, value in zip(OPTIONS, now, strict=True)))
         return q
 

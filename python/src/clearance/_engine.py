@@ -55,11 +55,10 @@ if TYPE_CHECKING:
 # The options of lists of pairs with their defaults, by the name of the cut-off that the query has.
 _COMMON: Final[dict[str, Any]] = {
     **dict.fromkeys(("columns", "precision", "tolerance", "max_iterations", "warm_start", "out")),
-    **dict.fromkeys(("epsilon", "samples", "rings")),
+    **dict.fromkeys(("epsilon", "samples", "rings", "seed")),
     "method": "auto",
     "copy": True,
     "derivative": "exact",
-    "seed": 0,
     "grad": False,
 }
 _PAIR_OPTIONS: Final[dict[str | None, dict[str, Any]]] = {
@@ -282,7 +281,7 @@ class Engine(nat.Owner):
             query, library, o["columns"], cut, o["method"], o["precision"], o["tolerance"], o["max_iterations"],
             cut_off or "cut_off",
         )  # fmt: skip
-        self._derivative(q, o["derivative"], o["epsilon"], o["samples"], o["rings"], o["seed"])
+        self._derivative(q, *(o[name] for name in _derivatives.OPTIONS))
         check_order(quat)
         lead, arrays = pair_columns(*pairs, quat, copy)
         if o["warm_start"] is not None:
@@ -594,15 +593,19 @@ class Engine(nat.Owner):
         epsilon: float | None,
         samples: int | None,
         rings: int | None,
-        seed: int,
+        seed: int | None,
     ) -> None:
         """Set which derivatives a query takes."""
         modes = self._native.derivatives
+        if mode == "exact":
+            for name, value in (("epsilon", epsilon), ("samples", samples), ("rings", rings), ("seed", seed)):
+                if value is not None:
+                    raise OptionError(f"{name}: an option of smoothed derivatives and estimates, and these are exact")
         q.derivative = modes.index(one_of("derivative", mode, modes))
         q.epsilon = 0.0 if epsilon is None else real("epsilon", epsilon, 0, above=True)
         q.samples = 0 if samples is None else whole("samples", samples, 1)
         q.rings = 0 if rings is None else whole("rings", rings, 1)
-        q.seed = whole("seed", seed, 0, (1 << 64) - 1)
+        q.seed = 0 if seed is None else whole("seed", seed, 0, (1 << 64) - 1)
 
     def _results(
         self, q: nat.Query, rows: tuple[int, ...], out: Result | Mapping[str, Any] | None, more: Sequence[str] = ()

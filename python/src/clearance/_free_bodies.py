@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _native as nat
-from ._arrays import Array, host, take
+from ._arrays import Array, take
 from ._bodies import Body, Part, Surface, Table
 from ._errors import OptionError
 from ._kinematics import product, rotated
@@ -43,9 +43,9 @@ def masses(
     if mass is not None:
         mass_of[:m] = body_column("mass", mass, m)
     if inertia is not None:
-        inertias[:m] = take("inertia", host("inertia", inertia, True), np.float64, (6,), m, True)
+        inertias[:m] = take("inertia", inertia, np.float64, (6,), m, True)
         if center is not None:
-            centers[:m] = take("center", host("center", center, True), np.float64, (3,), m, True)
+            centers[:m] = take("center", center, np.float64, (3,), m, True)
         return columns
     row = np.zeros(10)
     for i, body in enumerate(bodies[:m]):

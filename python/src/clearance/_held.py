@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _jobs
 from . import _native as nat
-from ._arrays import Array, host, take
+from ._arrays import Array, take
 from ._native import named, numbers
 
 
@@ -170,7 +170,7 @@ class Held:
         if force is not None:
             if type(force) is not np.ndarray or force.dtype != np.float64 or force.shape != self._shape:
                 w, m, _ = self._shape
-                force = take("force", host("force", force, True), np.float64, (m, 6), w, True)
+                force = take("force", force, np.float64, (m, 6), w, True)
             self._force[:] = force
         begin = time.perf_counter()
         if self._long:

@@ -80,7 +80,11 @@ def load(path: str | os.PathLike[str], **options: Unpack[LoadOptions]) -> Scene:
         file = Path(os.fspath(path))
     except TypeError as e:
         raise OptionError(f"path: {path!r:.60}, want the path of a file") from e
-    kind = kind_of(file)
+    return read_as(kind_of(file), file, options)
+
+
+def read_as(kind: str, file: Path, options: Mapping[str, Any]) -> Scene:
+    """The scene of a file that is what :func:`kind_of` says."""
     if kind == "shapes.json" and options:
         raise OptionError(f"{next(iter(options))}: no option of shapes.json, which has none")
     check_names(f"the reader of {kind} files", options, list(_OPTIONS.get(kind, ())))

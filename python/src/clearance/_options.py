@@ -320,6 +320,12 @@ class PoseArray(np.ndarray[Any, np.dtype[Any]]):
     def copy(self, order: Any = "C") -> Self:
         return self._known(super().copy(order))
 
+    def __copy__(self) -> Self:
+        return self._known(super().__copy__())
+
+    def __deepcopy__(self, memo: dict[int, Any] | None) -> Self:
+        return self._known(super().__deepcopy__(memo))
+
     def reshape(self, *shape: Any, **options: Any) -> Self:
         reshaped = super().reshape(*shape, **options)
         kept = self.shape[-1:] == reshaped.shape[-1:] == (_POSE,) and options.get("order", "C") == "C"

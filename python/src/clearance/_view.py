@@ -15,7 +15,7 @@ import numpy as np
 from . import _native as nat
 from ._errors import ConcaveError, FileError
 from ._library import Library
-from ._load import kind_of, load
+from ._load import kind_of, read_as
 from ._options import not_onto
 from ._result import COLUMNS, STATUSES, Result
 from ._show import show
@@ -171,7 +171,7 @@ def _parquet(path: str, names: Sequence[str]) -> tuple[dict[str, Any], str]:
 
 
 def command(words: list[str]) -> int:
-    """The command."""
+    """The command: a model or a mesh as a file of shapes, bodies and pairs, which ``batchbench`` reads."""
     parser = argparse.ArgumentParser(
         prog="clearance convert",
         description="a URDF or MJCF model, or a mesh, as a file of shapes, bodies and pairs; poses of its bodies come "
@@ -210,11 +210,12 @@ def scene_of(model: str, options: dict[str, Any]) -> Scene:
     """The scene of a model by the options of the command line that were given."""
     if "packages" in options:
         options = {**options, "packages": dict(options["packages"])}
-    kind = kind_of(Path(model))
+    file = Path(model)
+    kind = kind_of(file)
     if kind == "shapes.json":
         raise FileError(f"{model} is a file of shapes already")
     try:
-        return load(model, **options)
+        return read_as(kind, file, options)
     except ConcaveError as e:
         advice = "--concave hull takes the hull, as MuJoCo, PyBullet and coal do"
         if kind != "MJCF":  # whose meshes are hulls

@@ -134,7 +134,7 @@ class Solution:
 
 def _array(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> Array:
     """An array of a shape of the rows of worlds."""
-    return take(name, host(name, value, True), dtype, shape[1:], shape[0], True)
+    return take(name, value, dtype, shape[1:], shape[0], True)
 
 
 def solve(
@@ -443,14 +443,14 @@ class Simulation(nat.Owner):
         m, every = self.bodies, self.bodies + int(self.ground)
         pose = np.zeros((worlds, every, 7))
         pose[:, :, 3] = 1
-        pose[:, :m, :3] = take("position", host("position", position, True), np.float64, (m, 3), worlds, True)
-        q = take("rotation", host("rotation", rotation, True), np.float64, (m, 4), worlds, True)
+        pose[:, :m, :3] = take("position", position, np.float64, (m, 3), worlds, True)
+        q = take("rotation", rotation, np.float64, (m, 4), worlds, True)
         pose[:, :m, 3:] = q if quat == "wxyz" else reordered(q, (3, 0, 1, 2))
         state: dict[str, Array | None] = {"pose": pose}
         for name, value in (("velocity", velocity), ("spin", spin)):
             column = np.zeros((worlds, every, 3))
             if value is not None:
-                column[:, :m] = take(name, host(name, value, True), np.float64, (m, 3), worlds, True)
+                column[:, :m] = take(name, value, np.float64, (m, 3), worlds, True)
             state[name] = column
         return state
 
