@@ -474,7 +474,7 @@ class Engine(nat.Owner):
         world: ArrayLike | None = None,
         copy: bool = True,
     ) -> ContactPoints:
-        """The contact points of N pairs with gaps of at most ``max_gap`` metres: at most four a pair, rows per point.
+        """The contact points of N pairs with a clearance of at most ``max_gap`` metres: up to four a pair, a row each.
 
         Arrays are those of :meth:`distance`. ``world`` int32 [N] is the world of each pair, which the points repeat.
         Curved shapes touch at one point, capsules side by side at two.

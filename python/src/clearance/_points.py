@@ -38,8 +38,8 @@ class ContactPoints:
 
     ``pair`` int32 [K] is the row of the pair, and ``world`` int32 [K] its world, if the call was given worlds.
     ``position`` [K,3] is the middle between the point of A and that of B in metres, ``normal`` [K,3] the unit normal
-    from A to B, both in world axes. ``gap`` [K] is an upper bound, ``lower`` [K] a lower bound of the gap along the
-    normal in metres, negative in penetration. ``id`` uint64 [K] names the features that meet: it lasts from step to
+    from A to B, both in world axes. ``gap`` [K] is an upper bound, ``lower`` [K] a lower bound of the clearance along
+    the normal in metres, negative in penetration. ``id`` uint64 [K] names the features that meet: it lasts from step to
     step as long as these do.
 
     Of a scene, ``pair`` is the pair of bodies in ``scene.pairs``, and ``part_a`` and ``part_b`` int32 [K] are the parts
@@ -47,7 +47,7 @@ class ContactPoints:
 
     Pairs of several leading axes are counted along all of them; ``status`` and ``count`` have these axes.
 
-    ``status`` uint8 [N] is 0 (farther apart than the largest gap), 1 (points), 2 (undecided) or 3 (invalid); ``count``
+    ``status`` uint8 [N] is 0 (farther apart than ``max_gap``), 1 (points), 2 (undecided) or 3 (invalid); ``count``
     int32 [N] is the number of points.
     """
 
@@ -195,8 +195,9 @@ class Contacts:
     """N contacts of a step, world after world.
 
     ``world``, ``body_a``, ``body_b``, ``part_a``, ``part_b`` [N] are indices; the ground is the body behind the last
-    one. ``position`` [N,3] in metres and ``gap`` [N], an upper bound of the gap along the normal, are those before the
-    step, or before the part of the step that the contact belongs to; the gap is NaN where the points came near later.
+    one. ``position`` [N,3] in metres and ``gap`` [N], an upper bound of the clearance along the normal, are those
+    before the step, or before the part of the step that the contact belongs to; ``gap`` is NaN where the points came
+    near later.
     ``normal`` [N,3] points from a to b. ``impulse`` [N,3] in N·s acts on b, and its opposite on a. Vectors are in world
     axes. ``id`` [N] uint64 names the point of its pair of parts, and lasts as long as the features that meet.
     """
