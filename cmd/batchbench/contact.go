@@ -285,12 +285,12 @@ func printContacts(e *env, f *contactFlags, p *contact.Problem, lines []contactL
 const (
 	metaModel  = "model"
 	metaStatus = "status"
-	// metaTimeStep is that of files of steps.
+	// metaTimeStep is the key of the time step of files of steps.
 	metaTimeStep = "time_step"
 )
 
 // contactColumns are the columns of a file of contact problems and, behind the warm start, of their solutions, in the
-// order of contactValues. A row is a world. Widths are those of so many bodies and contacts.
+// order of contactValues. A row is a world. Widths follow from the numbers of bodies and contacts.
 func contactColumns(bodies, contacts int) (problem, solution []dataset.ColumnSpec) {
 	b, c := max(bodies, 1), max(contacts, 1)
 	real := func(name string, width int) dataset.ColumnSpec { return dataset.ColumnSpec{Name: name, Width: width} }

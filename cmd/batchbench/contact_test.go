@@ -91,7 +91,7 @@ func TestContactRefuses(t *testing.T) {
 	}
 }
 
-// contactQuestion is what a file of contact problems of the tests answers.
+// contactQuestion says what a file of contact problems of the tests answers.
 type contactQuestion struct {
 	kind    string
 	model   contact.Model

@@ -185,7 +185,7 @@ func plainError(err error) error {
 	return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "batch: "))
 }
 
-// everyColumn is what results files can contain, whatever their query.
+// everyColumn holds the columns that results files can contain, whatever their query.
 var everyColumn = batch.FileColumns | batch.ExtraColumns | batch.DerivedColumns
 
 // fileColumns lists the names of the columns that a results file can contain.

@@ -28,7 +28,7 @@ type modelFlags struct {
 	srdf     string
 }
 
-// concaveMeshes are what may be taken for a mesh that is not convex.
+// concaveMeshes lists what may be taken for a mesh that is not convex.
 var concaveMeshes = []string{"raise", "hull", "coacd"}
 
 func (f *modelFlags) add(fs *pflag.FlagSet) {
@@ -193,7 +193,7 @@ func pythonCommand(e *env, name, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:                name,
 		Short:              short,
-		DisableFlagParsing: true, // --help too is that of the package
+		DisableFlagParsing: true, // the package answers --help too
 		RunE: func(c *cobra.Command, args []string) error {
 			return runPackage(c.Context(), e, name, args)
 		},

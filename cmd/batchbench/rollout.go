@@ -86,7 +86,7 @@ func newRollout(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rollout --shapes shapes.json --worlds worlds.parquet|.npz --out results.parquet|.npz",
 		Short: "answer the pairs of bodies of worlds",
-		Long: `Answers the pairs of bodies of worlds; the answer of a pair of bodies is that of its
+		Long: `Answers the pairs of bodies of worlds; the answer of a pair of bodies is the answer of its
 nearest, or deepest, pair of parts, which the columns part_a and part_b name. With
 --reduce world there is one row per world. With --all-pairs, or where the file lists no
 pairs, all pairs of the bodies of a world are asked, and the results have rows

@@ -101,7 +101,7 @@ only once it is complete and, with --audit, checked. Worlds of bodies have the c
 'batchbench rollout' and, where the bodies move, 'batchbench sweep'.
 
 With --rows a part of the file is answered, so that several machines can share it. The
-answers are those of the whole by the same back end.
+answers have the bits of the whole by the same back end.
 
 ` + failedRows,
 		Args: console.NoArgs,

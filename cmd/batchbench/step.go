@@ -88,7 +88,7 @@ func newStep(e *env) *cobra.Command {
 		Use:   "step --shapes shapes.json --worlds worlds.parquet|.npz --out states.parquet|.npz",
 		Short: "simulate worlds of free rigid bodies",
 		Long: `Advances worlds of free rigid bodies by time steps: pairs, contact points, contact impulses,
-poses. The worlds are those of files, as 'rollout' takes them, whose bodies may state mass or
+poses. The worlds come from files, as 'rollout' takes them, whose bodies may state mass or
 density, inertia, center_of_mass, friction, restitution and fixed; or of a seeded --scene. They
 begin at rest, or with the columns velocity [B,3], of centers of mass in m/s, and spin [B,3],
 angular velocities in rad/s, both in world axes, of a file with a row for each world (--velocities).

@@ -597,7 +597,7 @@ func (r *stepRun) checkParts() error {
 	return nil
 }
 
-// kinds are those of the run, in the order in which parts are written.
+// kinds lists the kinds of parts of the run, in the order in which they are written.
 func (r *stepRun) kinds() []string {
 	list := partKinds[:1:1]
 	if r.problems != nil {

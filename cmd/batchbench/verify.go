@@ -238,7 +238,7 @@ func unprovedVectors(columns batch.Columns) batch.Columns {
 	return vectors
 }
 
-// claims is what a results file says of itself, as text: nothing of it is believed.
+// claims holds what a results file says of itself, as text: nothing of it is believed.
 type claims struct {
 	Query     string `json:"query,omitempty"`
 	Method    string `json:"method,omitempty"`

@@ -241,7 +241,7 @@ type listedFiles struct {
 	timeStep           float64
 }
 
-// listedReport is what the audit of a file of contacts finds.
+// listedReport is the report of the audit of a file of contacts.
 type listedReport struct {
 	Contacts int `json:"contacts"`
 	Earlier  int `json:"of_earlier_parts"` // of steps in parts, whose problems the file does not have
@@ -274,7 +274,7 @@ func (a *listAudit) fail(format string, args ...any) {
 
 // audit compares a file of contacts with the problems of the same steps, whose impulses are audited: of each world that
 // was advanced it has the contacts in their order, with bodies, normal and impulse, and of no other. Of a step in parts
-// the problem is that of the last part, whose contacts are the last ones. By the states before and the scene it audits
+// the problem belongs to the last part, whose contacts are the last ones. By the states before and the scene it audits
 // where the contacts of steps in one part lie.
 func (f *listedFiles) audit(p *contact.Problem, s *contact.Solution) (*listedReport, error) {
 	a := &listAudit{problem: p, solution: s}
@@ -418,7 +418,7 @@ func (a *listAudit) world(w int, step, world int32, first, end int) {
 		Solves:   int(a.states.Ints("solves")[at]), Problem: a.problem, World: w, Contacts: &a.list, First: last}, fail)
 }
 
-// fault is what is wrong with row i of a file of contacts, which is contact c of the problems.
+// fault says what is wrong with row i of a file of contacts, which is contact c of the problems.
 func (a *listAudit) fault(c, i int) string {
 	p, list := a.problem, &a.list
 	if x, y := list.BodyA[i], list.BodyB[i]; x != p.BodyA[c] || y != p.BodyB[c] {

@@ -46,7 +46,7 @@ A row that is neither proved right nor refuted, as one that claims to be near si
 answer at hand is, counts as not audited. It is said, and is not exit code 0; with --answers
 there are none but where rounding decides.
 
-Amount of noise, samples, rings and seed are what the file states; flags that differ are refused.`,
+The file states amount of noise, samples, rings and seed; flags that differ are refused.`,
 		Args: console.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.anyPrecision = !c.Flags().Changed("precision")
@@ -116,7 +116,7 @@ func (r *derivativesReport) verdict() error {
 		if r.Known {
 			advice = "rounding decides of them"
 		}
-		return console.Wrong("%s of %s not audited: they are those of no answer at hand; %s", plural(d.Open, "row"),
+		return console.Wrong("%s of %s not audited: they belong to no answer at hand; %s", plural(d.Open, "row"),
 			thousands(d.Rows), advice)
 	case a != nil && a.Undecided() > 0:
 		return console.Wrong("%s not audited: their answers are undecided", plural(a.Undecided(), "row"))

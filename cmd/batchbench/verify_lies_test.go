@@ -17,7 +17,7 @@ import (
 	"clearance/tests/need"
 )
 
-// derivedFile is what a file of derivatives holds, and the answers that were differentiated.
+// derivedFile holds a file of derivatives and the answers that were differentiated.
 type derivedFile struct {
 	name    string
 	job     *batch.Job // with the columns of the file
@@ -308,7 +308,7 @@ func (l *told) tell() {
 	}
 }
 
-// question is what a file of the tests of lies answers.
+// question says what a file of the tests of lies answers.
 type question struct {
 	set  string
 	o    batch.Options
@@ -345,7 +345,8 @@ func questions() (list []question) {
 	return list
 }
 
-// queries are those of the files one after the other, in a cycle of a length that no number of other kinds divides.
+// queries lists the queries of the files one after the other, in a cycle of a length that no number of other kinds
+// divides.
 var queries = []batch.Query{batch.Distance, batch.Penetration, batch.Growth}
 
 // TestVerifyDerivativesLies: every kind of lie about every column and every claim, told of one row and of all, is

@@ -1,4 +1,4 @@
-// Package console is what the commands of the module share: exit codes, messages, progress, files of reports.
+// Package console holds what commands share: exit codes, messages, progress, files of reports.
 //
 // Results and reports go to standard output, everything else to standard error, a line a message that begins with the
 // name of the program. Progress is shown on a terminal only.

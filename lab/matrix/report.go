@@ -22,7 +22,7 @@ const Program = "lab matrix"
 const Clock = "end to end, from pairs in host memory to answers in host memory, results and library reused from call " +
 	"to call; kernel: the solvers alone, by the clock of the device"
 
-// Report is what was measured. Its JSON form is stable.
+// Report holds the measurements. Its JSON form is stable.
 type Report struct {
 	Header
 	Date    string   `json:"date"` // of the last part, RFC 3339, UTC
@@ -31,7 +31,7 @@ type Report struct {
 	Points  []Point  `json:"points"`
 }
 
-// Header is what the parts of a report have in common.
+// Header holds what the parts of a report have in common.
 type Header struct {
 	Program   string `json:"program"`
 	Version   string `json:"version"`
@@ -83,7 +83,7 @@ type Point struct {
 	Accuracy Accuracy `json:"accuracy"` // of the answers that were timed
 }
 
-// Accuracy is what the answers are worth. Gap and error are relative to the size of the pair.
+// Accuracy says how good the answers are. Gap and error are relative to the size of the pair.
 type Accuracy struct {
 	WorstGap   verify.Number `json:"worst_gap_over_size"` // 0 for the collide query
 	Undecided  int           `json:"undecided"`

@@ -28,7 +28,7 @@ func (r Rows) has(i int) bool {
 	return true
 }
 
-// Question is what a round asks of every pair.
+// Question says what a round asks of every pair.
 type Question struct {
 	Name  string
 	Title string // heading of its table
@@ -130,7 +130,7 @@ type Info struct {
 	Flags   string `json:"flags"`
 }
 
-// Verdict is what an answer says about a pair.
+// Verdict says what an answer says about a pair.
 type Verdict uint8
 
 // Verdicts. Failed stands for any answer that the library itself does not vouch for.

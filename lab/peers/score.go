@@ -8,7 +8,7 @@ import (
 	"clearance/verify"
 )
 
-// Accuracy is what the answers of a contestant are worth. Lengths are metres; an
+// Accuracy says how good the answers of a contestant are. Lengths are metres; an
 // error is that part of the difference which the gap of the reference cannot explain.
 type Accuracy struct {
 	Rows   int `json:"rows"`

@@ -10,7 +10,7 @@ import (
 	"clearance/lab/folder"
 )
 
-// Report is what a comparison needs of a report.
+// Report holds what a comparison needs of a report.
 type Report struct {
 	Program string
 	Machine string // processor or device, and platform

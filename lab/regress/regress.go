@@ -41,7 +41,7 @@ type Options struct {
 // with five rounds on either side: the least p there is 2/252.
 const DefaultAlpha = 0.01
 
-// Verdict is what a comparison found.
+// Verdict says what a comparison found.
 type Verdict uint8
 
 // Verdicts.

@@ -13,7 +13,7 @@ import (
 	"clearance/verify"
 )
 
-// Report is what was measured, and what it predicts.
+// Report holds the measurements and predictions.
 type Report struct {
 	Program   string        `json:"program"`
 	Version   string        `json:"version"`

@@ -167,7 +167,7 @@ func runPeers(ctx context.Context, e *env, f *peersFlags) error {
 	return f.write(e, report)
 }
 
-// measurePeers calls f on one core with a folder for its files. Without a peer the exit code is that of no back end.
+// measurePeers calls f on one core with a folder for its files. Without a peer the exit code is console.ExitNoBackend.
 func measurePeers(f func(core int, work string) error) error {
 	work, err := os.MkdirTemp("", "lab-peers-")
 	if err != nil {
