@@ -42,6 +42,9 @@ var guards = []struct {
 	{"kernels/pairs", []string{"./kernels", "./cpu", "./tests/conformance", "./tests"}},
 	{"kernels/growth", []string{"./kernels", "./cpu", "./tests/conformance", "./tests"}},
 	{"kernels/boxes", []string{"./kernels", "./cpu", "./rollout", "./tests"}},
+	{"contact", []string{"./contact", "./verify", "./tests"}},
+	{"kernels/contact", []string{"./contact", "./tests"}},
+	{"derive", []string{"./derive", "./internal/audit"}},
 }
 
 // otherMachines are parts of names of files that this machine does not compile.
