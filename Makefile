@@ -5,10 +5,10 @@ FUZZTIME ?= 51
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
-# Packages with concurrent code. Of cpu, engine and the command, which are slow under the race detector, it runs
+# Packages with concurrent code. Of cpu, engine, contact and the command, which are slow under the race detector, it runs
 # the tests in which goroutines share something (tests/make_test.go checks that they exist).
 RACE       := . ./batch ./dispatch ./engine/internal/vk ./verify
-RACE_TESTS := ^(TestConcurrentCalls|TestSameBitsForAnyWorkersAndChunks|TestHeldShared|TestLibraries|TestCancel|TestInterrupt)$$
+RACE_TESTS := ^(TestConcurrentCalls|TestSameBitsForAnyWorkersAndChunks|TestHeldShared|TestLibraries|TestCancel|TestInterrupt|TestWorkers)$$
 
 # The checks of make test, which do not depend on one another. JOBS of them run at a time: unit takes half of the
 # time, and the others run beside it, one at a time. Those that need no kernels are first: unit compiles the kernels
@@ -102,7 +102,7 @@ unit: ## unit, command-line, layering and conformance tests; lists what was skip
 
 race: ## the race detector on the packages with concurrent code (needs a C compiler)
 	$(GO) test -race -vet=off -short -timeout 8h $(RACE)
-	@[ -z '$(RACE_TESTS)' ] || $(GO) test -race -vet=off -short -timeout 8h -run '$(RACE_TESTS)' ./cpu ./engine ./cmd/batchbench
+	@[ -z '$(RACE_TESTS)' ] || $(GO) test -race -vet=off -short -timeout 8h -run '$(RACE_TESTS)' ./cpu ./engine ./contact ./cmd/batchbench
 
 fuzz: ## fuzz every target; FUZZTIME=seconds, shared among them (default $(FUZZTIME))
 	./scripts/fuzz.sh $(FUZZTIME)

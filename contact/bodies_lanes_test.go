@@ -129,7 +129,7 @@ func compareKernels(t *testing.T, s *Simulation, variant string, force []float64
 		}
 		s.open[w] = s.state.Status[w] != StepInvalid
 		if s.open[w] {
-			s.state.Status[w] = Advanced
+			s.state.Status[w] = underway
 		}
 		clear(s.impulse[3*s.contactsOf(w, 1-s.side[w]):][:3*s.capacity])
 	}

@@ -38,14 +38,14 @@ func (s *Simulation) closes(w int, pair int32, n r3.Vec) float64 {
 	return (1 + margin) * s.o.TimeStep * approach
 }
 
-// leave notes a row without contacts: by how much more the pair would have to move to meet than its speeds before the
-// step let it.
+// leave lowers the spare distance of a world by a row without contacts: spare = distance − Δt·speed, with the speed
+// before the step.
 func (s *Simulation) leave(w int, row *worldRow) {
 	s.spare[w] = min(s.spare[w], row.apart-s.o.TimeStep*s.speed(w, &s.pairs[row.pair]))
 }
 
 // missed marks the pairs without contacts that may meet in the step by the velocities of the solve, and reports whether
-// there are any. A mark lasts for the step, and the next solve has contacts of the pair; so some solve is the last.
+// there are any. A mark lasts for the step, and each solve adds contacts for the marked pairs, so the loop ends.
 //
 // The distance of two parts falls by at most the motion of the centers of mass relative to each other and the reach of
 // both rotations. Pairs that this does not prove apart are tried by planes between them.

@@ -391,10 +391,8 @@ func frameFault(f []float64) string {
 	return ""
 }
 
-// plain reports whether world w meets simple conditions, from which its validity follows and which nearly all valid
-// worlds meet: it takes a fifth of the time of [Problem.CheckWorld], which decides about the others and has the
-// reasons.
-// Comparisons with NaN are false.
+// plain is a fast sufficient test of the validity of world w; [Problem.CheckWorld] decides the rest, and has the
+// reasons. It takes a fifth of the time. Comparisons with NaN are false.
 func (p *Problem) plain(w int) bool {
 	n := int(p.Count[w])
 	if n < 0 || n > p.Contacts {

@@ -7,6 +7,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 GO=${GO:-go}
 packages="./cpu ./kernels/... ./rollout/broadphase"
+contacts='TestSweepsInLanes|TestNewtonInC|TestVariantsHaveTheSameBits|TestBodiesInLanes|TestManifoldKernel$'
 sysroot=/usr/aarch64-linux-gnu
 
 host=$($GO env GOHOSTARCH)
@@ -53,6 +54,8 @@ else
 		$GO test -short -timeout 8h -exec "qemu-aarch64 -L $sysroot" $packages
 	check "culling of rollouts by the NEON kernels, arm64 under qemu" "${cross[@]}" \
 		$GO test -short -timeout 8h -exec "qemu-aarch64 -L $sysroot" ./rollout -run TestLanes
+	check "contacts by the NEON kernels, arm64 under qemu" "${cross[@]}" \
+		$GO test -short -timeout 8h -exec "qemu-aarch64 -L $sysroot" ./contact -run "$contacts"
 	check "conformance of the NEON kernels, arm64 under qemu" "${cross[@]}" \
 		$GO test -short -timeout 8h -exec "qemu-aarch64 -L $sysroot" ./tests/conformance \
 		-run 'TestSupportMatrix/cpu,_kernels_neon'
@@ -70,6 +73,8 @@ else
 		-skip TestKernelsStayWithinColumns -exec "qemu-x86_64 -cpu max" $packages
 	check "culling of rollouts, amd64 under qemu" $GO test -short -timeout 8h -exec "qemu-x86_64 -cpu max" \
 		./rollout -run TestLanes
+	check "contacts, amd64 under qemu" $GO test -short -timeout 8h -exec "qemu-x86_64 -cpu max" \
+		./contact -run "$contacts"
 fi
 
 if ! command -v clang >/dev/null; then
@@ -77,6 +82,7 @@ if ! command -v clang >/dev/null; then
 else
 	# shellcheck disable=SC2086
 	check "all kernels, compiled by Clang" env CC=clang $GO test -short -timeout 8h $packages
+	check "contacts, compiled by Clang" env CC=clang $GO test -short -timeout 8h ./contact -run "$contacts"
 	check "culling of rollouts, compiled by Clang" env CC=clang $GO test -short -timeout 8h ./rollout -run TestLanes
 fi
 

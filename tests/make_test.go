@@ -21,7 +21,8 @@ func TestRaceList(t *testing.T) {
 		t.Fatal("the Makefile has no RACE_TESTS of the form ^(TestA|TestB)$$")
 	}
 	declared := map[string]bool{}
-	for _, file := range slices.Concat(testFiles(t, "cpu"), testFiles(t, "engine"), testFiles(t, "cmd/batchbench")) {
+	for _, file := range slices.Concat(testFiles(t, "cpu"), testFiles(t, "engine"), testFiles(t, "contact"),
+		testFiles(t, "cmd/batchbench")) {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -231,8 +231,8 @@ func Prepare(variant string, s *Scene, c *Columns, list []int32) (left []int32) 
 	if len(list) == 0 {
 		return nil
 	}
-	n := C.call_prepare(within(variant, len(list), true), (*C.contact_scene)(unsafe.Pointer(s)), c.state(), c.problem(nil), ints(list),
-		C.int32_t(len(list)))
+	n := C.call_prepare(within(variant, len(list), true), (*C.contact_scene)(unsafe.Pointer(s)), c.state(),
+		c.problem(nil), ints(list), C.int32_t(len(list)))
 	return list[:n]
 }
 

@@ -9,7 +9,7 @@
 #include "vec3.h"
 
 #define LANES 4
-#define MOST_CORNERS 80 // of a face, see contact.kernelVertices
+#define MOST_CORNERS 80 // of a face, see MostVertices in shapes.go
 #define MOST_CANDIDATES 256
 #define RIM 16 // corners of the polygon inscribed into a rim
 #define MAX_POINTS 4
