@@ -48,7 +48,7 @@
 //
 // auto answers pairs of ellipsoids, and those with a sphere, by the Riemannian trust region method, which finds
 // distances and depths alike, and others by GJK. rtr uses that method for all pairs of smooth kinds. For penetrating
-// pairs depth_certificate.glsl proves that the local minimum is global, or finds a smaller one. Rows that this does not
+// pairs depth_certificate.comp proves that the local minimum is global, or finds a smaller one. Rows that this does not
 // answer continue as with the method gjk.
 //
 // Growth distances have one method, auto: the simplex method of [Growth]. growth.comp searches in single precision,

@@ -162,7 +162,7 @@ type question struct {
 }
 
 // fineTolerance is the tolerance relative to the size of a pair below which search directions have to be exact to their
-// last digits, see searchDirection in gjk_float64.glsl.
+// last digits, see searchDirection in certify.comp.
 const fineTolerance = 1e-7
 
 // let sets one of two conditions.

@@ -1,6 +1,6 @@
 // EPA in single precision [VanDenBergen2001] for pairs without a curved core, as package kernels does it: finds the
 // nearest faces of a polytope in D = A - B. Nothing rests on the values; double precision measures the faces anew
-// (epa.glsl).
+// (depth.comp).
 //
 // Input: the list of DepthRecords, of which those with a tetrahedron are taken. Output: the faces that may be nearest,
 // their vertices as corners of both cores, and a lower bound of the offsets of all others. A row is left to double
@@ -150,7 +150,7 @@ void storeFaces(uint item) {
     if (count <= FLOAT32_FACES && loopsCompleted()) depths[item].faces = count;
 }
 
-// The loop passes of the polytope itself, as in epa.glsl.
+// The loop passes of the polytope itself, as in depth.comp.
 const uint SWEEP_PASSES = VERTICES * VERTICES / 4u + 66u * VERTICES;
 
 void main() {

@@ -28,7 +28,7 @@ real3x3 rotation;   // of B
 real size;          // sum of the bounding radii
 real largestLength; // bound of all lengths that enter a support value
 
-// shapeOf returns shape k = 0, 1. recallPair sets the pair where a stage keeps it in memory, see row_memory.glsl.
+// shapeOf returns shape k = 0, 1. recallPair sets the pair where a stage keeps it in memory, see depth.glsl.
 #ifdef PAIR_IN_MEMORY
 Shape shapeOf(uint k);
 void recallPair();

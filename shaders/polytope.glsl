@@ -1,6 +1,6 @@
 // The polytope that EPA expands: a closed surface of triangles with vertices on D = A - B, in scratch memory of a fixed
 // size. One text for both precisions: single precision searches (epa_float32.comp), double precision proves and
-// continues (epa.glsl).
+// continues (depth.comp).
 //
 // Invariant: half-edge 4Â·f + k is edge k of face f, and every half-edge has a twin, so the surface is closed by
 // construction. Each face stores its unit normal and its offset, the least support value of its corners along the
@@ -38,7 +38,7 @@ const uint FACES = 2u * VERTICES;                     // a closed surface has 2Â
 const double FAR = 1e300lf;              // offset of a slot without a face, larger than any length
 const double MIN_DOUBLE_AREA = 1e-300lf; // a face with a smaller cross product has no unit normal
 const uint VERTEX_QUADS = 2u, VERTEX_LINKS = 2u;
-const uint ROW_QUADS = 23u, ROW_LINKS = 10u; // of the row, see row_memory.glsl
+const uint ROW_QUADS = 23u, ROW_LINKS = 10u; // of the row, see depth.glsl
 #else
 #define Source uint
 const float FAR = 1e30;

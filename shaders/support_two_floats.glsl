@@ -40,7 +40,7 @@ const float NO_VALUE = -3e38;
 bool isGreater(TwoFloats a, TwoFloats b) { return a.high > b.high || (a.high == b.high && a.low > b.low); }
 
 // supportVertex returns a vertex with the greatest <d, x>: single precision selects all vertices that may be it, of
-// which scalar products of two floats find the greatest. See supportVertex of support_hull.glsl for the lists. Their
+// which scalar products of two floats find the greatest. See supportVertex of support.glsl for the lists. Their
 // cells have room for the rounding of toCellFrame: components that cancel, to 1e-4 at most, lose 9 + 18 units of ε²,
 // or 4e-9, of what remains, and are rounded to floats.
 uint supportVertex(Shape s, TwoFloats3 d, float largestNorm) {

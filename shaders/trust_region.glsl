@@ -46,7 +46,7 @@ struct Iterate {
     real3 hessian;     // on the sphere, as a form on e and f: that of the cores less h times the identity
 };
 
-// Where a stage keeps the pair in memory it also keeps the best iterate there, see row_memory.glsl.
+// Where a stage keeps the pair in memory it also keeps the best iterate there, see depth.glsl.
 #ifdef PAIR_IN_MEMORY
 void keepIterate(Iterate p);
 void recallIterate(inout Iterate p);

@@ -44,7 +44,7 @@ func TestZoneCaps(t *testing.T) {
 	forms := []struct{ file, widest, count string }{
 		{"derive/minima.go", `(?m)^\twidestHalved = ([0-9.]+)$`, `(?m)^\thalvedCaps +=\s+([0-9]+)$`},
 		{"derive/lanes/zone.h", `(?m)^#define WIDEST_CAP ([0-9.]+)\b`, `(?m)^#define MAX_CAPS ([0-9]+)$`},
-		{"shaders/derivative_zone.glsl", `(?m)^const double WIDEST_ZONE_CAP = ([0-9.]+)lf;`,
+		{"shaders/derivative_minima.glsl", `(?m)^const double WIDEST_ZONE_CAP = ([0-9.]+)lf;`,
 			`(?m)^const uint ZONE_CAPS = ([0-9]+)u;$`},
 	}
 	var first [2]string

@@ -32,7 +32,7 @@ bool finite3(dvec3 v) { return finite(v.x) && finite(v.y) && finite(v.z); }
 
 #include "support.glsl"
 
-// What depth_certificate.comp has in memory, see row_memory.glsl.
+// What depth_certificate.comp has in memory, see depth.glsl.
 const double FAR = 1e300lf;
 const uint SEARCH_QUADS = 0u;
 Shape shapeA, shapeB;
