@@ -419,8 +419,8 @@ func TestGradientsOfSteps(t *testing.T) {
 	}
 }
 
-// checkRowProducts: gradients of rows add up to those of bodies, in every mode; tangents are their adjoint; each row without
-// a gradient says so.
+// checkRowProducts: gradients of rows add up to those of bodies, in every mode; tangents are their adjoint; each row
+// without a gradient says so.
 func checkRowProducts(t *testing.T, b *rollout.Batch, r *Rollout, cotangents []float64) {
 	t.Helper()
 	n, m := r.Results.N, r.Worlds.BodiesPerWorld()

@@ -1,6 +1,6 @@
 // Package fault has workers share the pieces of a call: the one loop over workers of the module. Their CPU time counts
-// as that of workers, and no piece begins once the context has ended or a worker has panicked. A panic becomes the error
-// of the call; one that nobody recovers on a goroutine of its own would end the process.
+// as that of workers, and no piece begins once the context has ended or a worker has panicked. A panic becomes the
+// error of the call; one that nobody recovers on a goroutine of its own would end the process.
 //
 // [Each] calls a function for every piece and returns the first error, [Blocks] hands blocks of rows to workers with
 // memory of their own, and a [Team] is kept between calls, so that they allocate nothing. A pipeline starts the
