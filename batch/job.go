@@ -18,7 +18,14 @@ type Job struct {
 
 	// Reduction, if not nil, allows back ends to omit rows.
 	Reduction *Reduction
+
+	// Plan is that of the options by the back end that runs the job. A back end that is given none makes it.
+	Plan Plan
 }
+
+// A Plan is what a back end resolves of checked options once a call: that it serves them, and by which of its kernels.
+// Only that back end reads it.
+type Plan any
 
 // Check returns an error if the job as a whole is invalid: its options, the lengths of its
 // columns, or the form of its results. Single rows are checked by [Job.Read].
@@ -29,16 +36,31 @@ func (j *Job) Check() error {
 	return j.checkResults()
 }
 
+// CheckForm is Check of a job whose options have been checked.
+func (j *Job) CheckForm() error {
+	if err := j.CheckInputForm(); err != nil {
+		return err
+	}
+	return j.checkResults()
+}
+
 // CheckInput is Check without the results.
 func (j *Job) CheckInput() error {
+	if j.Library != nil && j.Input != nil { // else the form says so
+		if err := j.Options.Check(); err != nil {
+			return err
+		}
+	}
+	return j.CheckInputForm()
+}
+
+// CheckInputForm is CheckForm without the results.
+func (j *Job) CheckInputForm() error {
 	if j.Library == nil {
 		return errors.New("batch: the job has no library")
 	}
 	if j.Input == nil {
 		return errors.New("batch: the job has no input")
-	}
-	if err := j.Options.Check(); err != nil {
-		return err
 	}
 	if c, ok := j.Input.(interface{ CheckShape() error }); ok {
 		if err := c.CheckShape(); err != nil {

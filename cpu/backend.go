@@ -125,12 +125,34 @@ func (b *Backend) Device() batch.Device {
 // Serves is the table of queries, methods and precisions that the back end supports.
 func (b *Backend) Serves() batch.Serves { return b.serves }
 
-// Check reports options that are invalid, or that the back end does not support.
-func (b *Backend) Check(o *batch.Options) error {
+// plan is what answers the rows of a call.
+type plan struct {
+	kernel    *kernels.Entry                               // nil for none
+	reference func(w *worker, c *call, i int, warm r3.Vec) // answers the rows that the kernel does not
+}
+
+// Plan resolves options that have been checked. The error says what the back end does not support.
+func (b *Backend) Plan(o *batch.Options) (batch.Plan, error) {
 	if err := b.serves.Check(b.name, o); err != nil {
-		return fmt.Errorf("cpu: %w", err)
+		return nil, err
 	}
-	return o.Check()
+	p := &plan{reference: references[o.Query]}
+	if b.simd != "" {
+		p.kernel = kernels.For(o)
+	}
+	return p, nil
+}
+
+// planOf returns the plan of a job: that of the dispatcher, or a new one.
+func (b *Backend) planOf(job *batch.Job) (*plan, error) {
+	if p, ok := job.Plan.(*plan); ok {
+		return p, nil
+	}
+	p, err := b.Plan(&job.Options)
+	if err != nil {
+		return nil, fmt.Errorf("cpu: %w", err)
+	}
+	return p.(*plan), job.Options.Check()
 }
 
 // Close waits for the calls in progress and frees the workspaces. Later calls return an error that wraps
@@ -184,7 +206,8 @@ func (b *Backend) RunCounted(ctx context.Context, job *batch.Job, lo, hi int, ou
 	if b.closed {
 		return fmt.Errorf("%s: %w", b.name, batch.ErrClosed)
 	}
-	if err := b.Check(&job.Options); err != nil {
+	p, err := b.planOf(job)
+	if err != nil {
 		return err
 	}
 	if lo >= hi {
@@ -196,14 +219,14 @@ func (b *Backend) RunCounted(ctx context.Context, job *batch.Job, lo, hi int, ou
 	defer b.end(call)
 	call.ctx, call.job, call.lo, call.hi, call.out = ctx, job, lo, hi, out
 	call.rows, call.counts = rows, count != nil
-	call.reference = references[job.Options.Query]
-	if b.simd != "" {
+	call.reference = p.reference
+	if p.kernel != nil {
 		table, work, err := b.tableOf(job.Library)
 		if err != nil {
 			return err
 		}
 		call.kernelRows = kernelRows(work)
-		if call.memory.Prepare(table, job, lo, out) {
+		if call.memory.Prepare(p.kernel, table, job, lo, out) {
 			defer call.memory.Close()
 			call.kernel, call.variant = &call.memory, b.simd
 		}

@@ -318,7 +318,7 @@ func TestNew(t *testing.T) {
 	if d := b.Device(); d.Kind != batch.CPU || !d.Usable() || d.Name == "" || d.Driver == "" {
 		t.Errorf("device %+v", d)
 	}
-	if err := b.Check(&batch.Options{Query: batch.QueryCount}); !errors.Is(err, batch.ErrNotAvailable) {
+	if _, err := b.Plan(&batch.Options{Query: batch.QueryCount}); !errors.Is(err, batch.ErrNotAvailable) {
 		t.Errorf("a query that is not in the table: %v", err)
 	}
 	if err := b.Close(); err != nil {
@@ -347,12 +347,13 @@ func TestServedByReference(t *testing.T) {
 	b.serves = batch.Serves{{Query: batch.Distance, Methods: methods, Precisions: precisions}}
 	o := batch.Options{Query: batch.Growth}
 	job := &batch.Job{Options: o, Results: batch.NewResults(1, &o)}
-	for name, err := range map[string]error{"Check": b.Check(&o), "Run": b.Run(t.Context(), job, 0, 1, job.Results)} {
+	_, plan := b.Plan(&o)
+	for name, err := range map[string]error{"Plan": plan, "Run": b.Run(t.Context(), job, 0, 1, job.Results)} {
 		if !errors.Is(err, batch.ErrNotAvailable) || !strings.Contains(err.Error(), "growth") {
 			t.Errorf("%s: a query that only ref serves: %v", name, err)
 		}
 	}
-	if err := NewReference().Check(&o); err != nil {
+	if _, err := NewReference().Plan(&o); err != nil {
 		t.Errorf("a query that only ref serves, by ref: %v", err)
 	}
 }

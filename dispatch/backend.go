@@ -22,9 +22,10 @@ type Backend interface {
 	// dispatcher gives it no others.
 	Serves() batch.Serves
 
-	// Check returns an error if the back end does not support the options, by its table or
-	// for a reason of its own.
-	Check(o *batch.Options) error
+	// Plan resolves options that have been checked: it is asked once a call, and its plan is in the jobs of
+	// Run. The error says that the back end does not support them: by its table, as [batch.Serves.Check] has
+	// it, or for a reason of its own.
+	Plan(o *batch.Options) (batch.Plan, error)
 
 	// Run answers rows [lo, hi) of the job's input into rows [0, hi-lo) of out. It
 	// ignores job.Results. out has at least the requested columns and the status column.
@@ -162,11 +163,11 @@ type absent struct {
 	why  string
 }
 
-func (a absent) Name() string               { return a.name }
-func (a absent) Device() batch.Device       { return batch.Device{Kind: a.kind, Reason: a.why} }
-func (a absent) Serves() batch.Serves       { return nil }
-func (a absent) Check(*batch.Options) error { return errors.New(a.why) }
-func (a absent) Close() error               { return nil }
+func (a absent) Name() string                            { return a.name }
+func (a absent) Device() batch.Device                    { return batch.Device{Kind: a.kind, Reason: a.why} }
+func (a absent) Serves() batch.Serves                    { return nil }
+func (a absent) Plan(*batch.Options) (batch.Plan, error) { return nil, errors.New(a.why) }
+func (a absent) Close() error                            { return nil }
 func (a absent) Run(context.Context, *batch.Job, int, int, *batch.Results) error {
 	return errors.New(a.why)
 }

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -28,10 +29,40 @@ type Choice struct {
 
 	Why string // the reason, in one line
 
-	declined []Backend      // answer rows that one of Share or Spare declines, best first
+	plan
+}
+
+// plan is what a call resolves of its options, once: nothing below asks again.
+type plan struct {
+	all      []planned     // Share, then Spare
+	declined []planned     // answer rows that one of these declines, best first
+	primary  batch.Options // that back ends see: without the columns of derivatives, with those that they need
+	columns  batch.Columns // of the caller
+	needed   batch.Columns // of a chunk: those of the caller, and those from which the report is counted
+
 	derive   Differentiator // of calls with columns of derivatives, else nil
 	answers  batch.Answers  // of other pairs that it asks about
 	deriving bool           // some of the back ends compute derivatives as well
+}
+
+// planned is a back end with its plan of the call.
+type planned struct {
+	Backend
+	plan    batch.Plan
+	derives bool // it computes the derivatives that are asked for
+}
+
+// set sets the back ends that share the rows, and the spare ones.
+func (c *Choice) set(share, spare []planned) {
+	c.all = slices.Concat(share, spare)
+	c.Share, c.Spare = backendsOf(share), backendsOf(spare)
+}
+
+func backendsOf(list []planned) (backends []Backend) {
+	for _, p := range list {
+		backends = append(backends, p.Backend)
+	}
+	return backends
 }
 
 // Name returns the names of the back ends that share the rows, joined by "+".
@@ -65,30 +96,70 @@ func (c *Choice) Devices() []batch.Device {
 // The error wraps [ErrNoBackend] and gives the reason for each rejected back end. For a query
 // that no back end serves it wraps [batch.ErrNotAvailable] instead.
 func (d *Dispatcher) Choose(backend string, o *batch.Options, rows int) (*Choice, error) {
+	if err := d.check(o); err != nil {
+		return nil, err
+	}
+	return d.choose(backend, o, rows)
+}
+
+// check returns an error if the options are invalid; for a query that no back end serves, that.
+func (d *Dispatcher) check(o *batch.Options) error {
+	err := o.Check()
+	if err == nil {
+		return nil
+	}
+	if unserved := d.unserved(o.Query); unserved != nil {
+		return unserved
+	}
+	return err
+}
+
+// choose makes the plan of a call, whose options have been checked.
+func (d *Dispatcher) choose(backend string, o *batch.Options, rows int) (*Choice, error) {
 	derive, err := d.differentiatorOf(o)
 	if err != nil {
 		return nil, err
 	}
 	primary := primaryOf(derive, o)
-	c, err := d.choose(backend, &primary, rows)
-	if c != nil {
-		c.derive, c.answers = derive, d.answersBy(c)
-		c.deriving = c.derivesWith(o, &primary)
-	}
-	return c, err
-}
-
-func (d *Dispatcher) choose(backend string, o *batch.Options, rows int) (*Choice, error) {
-	if err := d.served(o.Query); err != nil {
+	c, err := d.selectBackends(backend, &primary, rows)
+	if err != nil {
+		if unserved := d.unserved(o.Query); unserved != nil {
+			return nil, unserved
+		}
 		return nil, err
 	}
+	d.resolve(c, derive, o, &primary)
+	return c, nil
+}
+
+// resolve sets what the back ends of a choice do for a caller's options.
+func (d *Dispatcher) resolve(c *Choice, derive Differentiator, o, primary *batch.Options) {
+	c.primary, c.columns = *primary, o.EffectiveColumns()
+	c.needed = primary.Counted() | primary.EffectiveColumns()
+	if derive == nil {
+		return
+	}
+	c.derive, c.answers = derive, d.answersBy(c)
+	for i := range c.all {
+		p := &c.all[i]
+		x, ok := As[Deriving](p.Backend)
+		p.derives = ok && x.Derives(primary, c.columns&batch.DerivedColumns)
+		c.deriving = c.deriving || p.derives
+	}
+	if c.deriving {
+		c.needed |= batch.ColSmoothness
+	}
+}
+
+// selectBackends selects the back ends.
+func (d *Dispatcher) selectBackends(backend string, o *batch.Options, rows int) (*Choice, error) {
 	if rows < 0 {
 		rows = manyRows
 	}
 	if backend == "" || backend == Auto {
 		c, err := d.best(o, rows)
 		if err == nil {
-			c.declined = c.all()
+			c.declined = c.all
 		}
 		return c, err
 	}
@@ -98,17 +169,14 @@ func (d *Dispatcher) choose(backend string, o *batch.Options, rows int) (*Choice
 	}
 	// If there is no back end for them, declined rows are undecided.
 	if best, err := d.best(o, rows); err == nil {
-		c.declined = best.all()
+		c.declined = best.all
 	}
 	return c, nil
 }
 
-// all lists the back ends of the choice, best first.
-func (c *Choice) all() []Backend { return slices.Concat(c.Share, c.Spare) }
-
-// served reports a query that none of the usable back ends serves. Whether one is usable is for
-// sift to tell.
-func (d *Dispatcher) served(q batch.Query) error {
+// unserved returns the error of a query that none of the usable back ends serves. Whether one is usable is for sift to
+// tell.
+func (d *Dispatcher) unserved(q batch.Query) error {
 	var names []string
 	for _, b := range d.backends {
 		if device := b.Device(); !device.Usable() {
@@ -129,6 +197,7 @@ func (d *Dispatcher) served(q batch.Query) error {
 // named returns the back ends of a list of names.
 func (d *Dispatcher) named(list string, o *batch.Options) (*Choice, error) {
 	c := &Choice{Why: "selected by name"}
+	var share []planned
 	for _, name := range strings.Split(list, "+") {
 		all := d.called(name)
 		if len(all) == 0 {
@@ -138,12 +207,13 @@ func (d *Dispatcher) named(list string, o *batch.Options) (*Choice, error) {
 		if len(usable) == 0 {
 			return nil, noneUsable(reasons)
 		}
-		for _, b := range usable {
-			if !slices.Contains(c.Share, b) {
-				c.Share = append(c.Share, b)
+		for _, p := range usable {
+			if !slices.Contains(backendsOf(share), p.Backend) {
+				share = append(share, p)
 			}
 		}
 	}
+	c.set(share, nil)
 	return c, nil
 }
 
@@ -178,18 +248,22 @@ func (d *Dispatcher) names() (names []string) {
 	return names
 }
 
-// sift returns the back ends that can run a call, and the reasons why the others cannot.
-func sift(all []Backend, o *batch.Options) (usable []Backend, reasons []string) {
+// sift returns the back ends that can run a call, with their plans, and the reasons why the others cannot.
+func sift(all []Backend, o *batch.Options) (usable []planned, reasons []string) {
 	for _, b := range all {
 		device := b.Device()
 		if !device.Usable() {
 			reasons = append(reasons, b.Name()+": "+device.Reason)
-		} else if err := b.Serves().Check(b.Name(), o); err != nil {
+			continue
+		}
+		plan, err := b.Plan(o)
+		switch {
+		case errors.Is(err, batch.ErrNotAvailable): // it names the back end
 			reasons = append(reasons, err.Error())
-		} else if err := b.Check(o); err != nil {
+		case err != nil:
 			reasons = append(reasons, b.Name()+": "+err.Error())
-		} else {
-			usable = append(usable, b)
+		default:
+			usable = append(usable, planned{Backend: b, plan: plan})
 		}
 	}
 	return usable, reasons
@@ -210,7 +284,7 @@ func (d *Dispatcher) best(o *batch.Options, rows int) (*Choice, error) {
 	}
 	var groups []group
 	for _, b := range usable {
-		i := slices.IndexFunc(groups, func(g group) bool { return alike(g.members[0], b) })
+		i := slices.IndexFunc(groups, func(g group) bool { return alike(g.members[0].Backend, b.Backend) })
 		if i < 0 {
 			i, groups = len(groups), append(groups, group{})
 		}
@@ -218,7 +292,7 @@ func (d *Dispatcher) best(o *batch.Options, rows int) (*Choice, error) {
 	}
 	for i := range groups {
 		g := &groups[i]
-		g.time = estimate(g.members[0], (rows+len(g.members)-1)/len(g.members), o)
+		g.time = estimate(g.members[0].Backend, (rows+len(g.members)-1)/len(g.members), o)
 	}
 	slices.SortStableFunc(groups, func(a, b group) int {
 		switch {
@@ -229,16 +303,18 @@ func (d *Dispatcher) best(o *batch.Options, rows int) (*Choice, error) {
 		}
 		return 0
 	})
-	c := &Choice{Share: groups[0].members, Why: why(groups, rows)}
+	c := &Choice{Why: why(groups, rows)}
+	var spare []planned
 	for _, g := range groups[1:] {
-		c.Spare = append(c.Spare, g.members...)
+		spare = append(spare, g.members...)
 	}
+	c.set(groups[0].members, spare)
 	return c, nil
 }
 
 // group is a set of back ends that are alike.
 type group struct {
-	members []Backend
+	members []planned
 	time    time.Duration // estimated
 }
 
@@ -256,7 +332,7 @@ func why(groups []group, rows int) string {
 		if i > 0 {
 			s.WriteString(", ")
 		}
-		c := Choice{Share: g.members}
+		c := Choice{Share: backendsOf(g.members)}
 		fmt.Fprintf(&s, "%s %s", c.Name(), estimateText(g.time))
 	}
 	if rows == manyRows {

@@ -16,6 +16,7 @@ import (
 type chunk struct {
 	index  int // of the call, from 0
 	job    *batch.Job
+	asked  batch.Job // job, with the plan of the back end that is asked
 	lo, hi int
 	base   int            // row of the call at which the job begins
 	out    *batch.Results // its answers, with all columns that the report needs
@@ -84,11 +85,7 @@ func (r *runner) view(c *chunk) {
 		out.Marks = c.marks
 	}
 	c.deriving = r.pool.deriving
-	needed := c.job.Options.Counted() | c.job.Options.EffectiveColumns()
-	if c.deriving {
-		needed |= batch.ColSmoothness
-	}
-	if missing := needed &^ out.Columns; missing != 0 {
+	if missing := r.pool.needed &^ out.Columns; missing != 0 {
 		c.scratch = r.takeScratch(n, &batch.Options{Precision: out.Precision, Columns: missing})
 		s := &c.views[1]
 		c.scratch.SliceTo(s, 0, n)
@@ -146,10 +143,12 @@ func (r *runner) compute(ctx context.Context, m *member, c *chunk) error {
 	}
 	start := time.Now()
 	out := c.out
-	if c.deriving && derives(m.Backend, &c.job.Options, c.whole.Columns) {
+	if m.derives {
 		out = c.whole
 	}
-	kernel, err := guard(ctx, m.Backend, c.job, c.lo, c.hi, out, &c.tally, &c.count)
+	c.asked = *c.job
+	c.asked.Plan = m.plan
+	kernel, err := guard(ctx, m.Backend, &c.asked, c.lo, c.hi, out, &c.tally, &c.count)
 	if err != nil {
 		return err
 	}
@@ -361,7 +360,7 @@ func (r *runner) completeChunk(ctx context.Context, c *chunk) error {
 // answerDeclined answers the declined rows of a chunk on other back ends, best first. Rows that
 // all of them decline remain unanswered. An error is the error of the context.
 func (r *runner) answerDeclined(ctx context.Context, c *chunk) error {
-	for _, m := range r.pool.declined {
+	for _, m := range r.pool.fallback {
 		rows := c.declinedRows()
 		if len(rows) == 0 {
 			return nil
@@ -371,6 +370,7 @@ func (r *runner) answerDeclined(ctx context.Context, c *chunk) error {
 		}
 		start := time.Now()
 		sub := c.subset(rows)
+		sub.Plan = m.plan
 		_, err := guard(ctx, m.Backend, sub, 0, len(rows), sub.Results, nil, &batch.Count{WorstGapRow: -1, Bad: -1})
 		if err != nil && !ended(ctx, err) {
 			lo, hi := c.base+c.lo, c.base+c.hi

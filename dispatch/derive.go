@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"slices"
 
 	"clearance/batch"
 )
@@ -58,19 +57,6 @@ func primaryOf(p Differentiator, o *batch.Options) batch.Options {
 	return o.Primary(p.Needs())
 }
 
-// derivesWith reports whether a back end of the choice computes derivatives in a call with these options, of which
-// primary are what it sees.
-func (c *Choice) derivesWith(o, primary *batch.Options) bool {
-	return c.derive != nil && slices.ContainsFunc(c.all(), func(b Backend) bool {
-		return derives(b, primary, o.EffectiveColumns())
-	})
-}
-
-func derives(b Backend, primary *batch.Options, columns batch.Columns) bool {
-	d, ok := As[Deriving](b)
-	return ok && d.Derives(primary, columns&batch.DerivedColumns)
-}
-
 // differentiate fills the derivatives of a chunk. A panic is an error.
 func differentiate(ctx context.Context, p *pool, c *chunk) (err error) {
 	defer recovered("differentiator", &err)
@@ -96,11 +82,12 @@ func (d *Dispatcher) answersBy(c *Choice) batch.Answers {
 		if err != nil {
 			return err
 		}
-		choice.declined = choice.all()
+		choice.declined = choice.all
 		if share, _ := sift(c.Share, &job.Options); len(share) > 0 {
-			choice.Share = share
-			choice.Spare, _ = sift(c.Spare, &job.Options)
+			spare, _ := sift(c.Spare, &job.Options)
+			choice.set(share, spare)
 		}
+		d.resolve(choice, nil, &job.Options, &job.Options)
 		p, o := newPool(choice), Options{}
 		o.ensureDefaults()
 		o.setChunkRows(p.chunkRows(job.Input.Len()))
@@ -145,7 +132,7 @@ func multipliedRows() int { return min(4096*max(runtime.GOMAXPROCS(0), 2), 1<<16
 //
 // Rows without an answer have zeros. With sums by body, worlds that have left rows are answered as a whole.
 func (d *Dispatcher) Multiply(ctx context.Context, job *batch.Job, p *batch.Product, o Options) (kept int, err error) {
-	if err := job.CheckInput(); err != nil {
+	if err := job.CheckInputForm(); err != nil {
 		return 0, err
 	}
 	if err := p.Check(job.Input); err != nil {
@@ -161,7 +148,7 @@ func (d *Dispatcher) Multiply(ctx context.Context, job *batch.Job, p *batch.Prod
 	if err != nil || n == 0 {
 		return 0, err
 	}
-	m.derive, m.answers, m.job.Options = choice.derive, choice.answers, primaryOf(choice.derive, &m.job.Options)
+	m.derive, m.answers, m.job.Options = choice.derive, choice.answers, choice.primary
 	if p.Sums != nil {
 		m.worlds = job.Input.(*batch.Worlds)
 		m.rows = len(m.worlds.TemplateA)

@@ -5,7 +5,7 @@
 //
 // # Layers
 //
-// dispatch imports batch only. Back ends (packages cpu and engine) implement [Backend]
+// dispatch imports batch, and the loop over workers of internal/fault. Back ends (packages cpu and engine) implement [Backend]
 // without importing dispatch.
 //
 // # Selection of the back end
@@ -18,6 +18,13 @@
 // run on another back end, whose answers agree within the gaps but not in every bit.
 // Callers that need the same bits for all sizes select a back end by name. Vulkan drivers
 // that emulate a GPU on the CPU come last. The report names the back end and the reason.
+//
+// # One plan a call
+//
+// [Dispatcher.Run] and its like check the options of the caller once, and Dispatcher.choose resolves them into the plan
+// of a [Choice]: the back ends, each with its own plan of the call ([Backend].Plan: that it serves the options, and by
+// which of its kernels), the columns that back ends and reports need, and who takes derivatives. A pool of members runs
+// the plan; the job that a member is given carries the plan of this back end. Nothing below asks again.
 //
 // # Pipeline
 //

@@ -18,23 +18,34 @@ import (
 type fake struct {
 	name   string
 	device batch.Device
-	refuse error             // what Check returns
+	refuse error             // what Plan returns
 	at     func(i int) error // called before row i of the input is answered; an error ends Run
 	skip   int               // row that is not answered, if not 0
 	closed bool
 
-	rows atomic.Int64 // answers given
-	runs atomic.Int64
+	rows   atomic.Int64 // answers given
+	runs   atomic.Int64
+	plans  atomic.Int64 // that were asked for
+	tables atomic.Int64 // Serves that were asked for
 }
 
-func (f *fake) Name() string                 { return f.name }
-func (f *fake) Device() batch.Device         { return f.device }
-func (f *fake) Serves() batch.Serves         { return fakeServes }
-func (f *fake) Check(o *batch.Options) error { return f.refuse }
-func (f *fake) Close() error                 { f.closed = true; return nil }
+func (f *fake) Name() string         { return f.name }
+func (f *fake) Device() batch.Device { return f.device }
+func (f *fake) Serves() batch.Serves { f.tables.Add(1); return fakeServes }
+func (f *fake) Plan(o *batch.Options) (batch.Plan, error) {
+	f.plans.Add(1)
+	if err := fakeServes.Check(f.name, o); err != nil {
+		return nil, err
+	}
+	return f, f.refuse
+}
+func (f *fake) Close() error { f.closed = true; return nil }
 
 func (f *fake) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error {
 	f.runs.Add(1)
+	if job.Plan != batch.Plan(f) {
+		return errors.New("a job without its plan")
+	}
 	var r batch.Row
 	for i := lo; i < hi; i++ {
 		if f.at != nil {

@@ -44,7 +44,7 @@ func (d *Dispatcher) Hold(ctx context.Context, lib *batch.Library, in batch.Inpu
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if err := d.served(options.Query); err != nil {
+	if err := d.check(&options); err != nil {
 		return nil, err
 	}
 	b := &Batch{d: d, o: o, job: batch.Job{Library: lib, Input: in, Options: options}}
@@ -52,7 +52,7 @@ func (d *Dispatcher) Hold(ctx context.Context, lib *batch.Library, in batch.Inpu
 		return nil, err
 	}
 	var err error
-	if b.choice, err = d.Choose(o.Backend, &options, in.Len()); err != nil {
+	if b.choice, err = d.choose(o.Backend, &options, in.Len()); err != nil {
 		return nil, err
 	}
 	first := b.choice.Share[0]
@@ -82,10 +82,10 @@ func hold(ctx context.Context, h Holder, lib *batch.Library, in batch.Input) (he
 // prepare checks the job, of results without memory.
 func (b *Batch) prepare() error {
 	if b.job.Input == nil {
-		return b.job.Check() // which says so
+		return b.job.CheckForm() // which says so
 	}
 	b.rows = b.job.Input.Len()
-	return b.job.CheckInput()
+	return b.job.CheckInputForm()
 }
 
 var errBatchClosed = errors.New("dispatch: the batch is closed")
@@ -106,7 +106,7 @@ func (b *Batch) Resident() (yes bool, why string) {
 func (b *Batch) Update(ctx context.Context, in batch.Input) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.update(ctx, in, (*batch.Job).CheckInput)
+	return b.update(ctx, in, (*batch.Job).CheckInputForm)
 }
 
 // update is Update, after a check of the job.
@@ -171,7 +171,7 @@ func (b *Batch) Step(ctx context.Context, in batch.Input, out *batch.Results) (R
 	own := b.job
 	defer func() { b.job = own }()
 	b.job.Results = out
-	if err := b.update(ctx, in, (*batch.Job).Check); err != nil {
+	if err := b.update(ctx, in, (*batch.Job).CheckForm); err != nil {
 		return Report{WorstGapRow: -1}, err
 	}
 	_, rep, err := b.run(ctx)
@@ -186,10 +186,6 @@ func (b *Batch) run(ctx context.Context) (*batch.Results, Report, error) {
 		b.job.Results = batch.NewResults(b.rows, &b.job.Options)
 	}
 	job := b.job
-	if b.held == nil {
-		rep, err := b.d.Run(ctx, &job, b.o)
-		return job.Results, rep, err
-	}
 	if err := b.d.begin(); err != nil {
 		return job.Results, Report{WorstGapRow: -1}, err
 	}
@@ -198,13 +194,16 @@ func (b *Batch) run(ctx context.Context) (*batch.Results, Report, error) {
 	rep := newReport(&b.o)
 	rep.describe(b.choice)
 	pool := newPool(b.choice)
-	m := pool.all[0]
-	m.Backend = resident{m.Backend, b.held}
-	o := b.o
-	o.setChunkRows(max(b.Len(), 1)) // one chunk, which the back end divides itself
+	m, o := pool.members[0], b.o
+	if b.held != nil {
+		m.Backend = resident{m.Backend, b.held}
+		o.setChunkRows(max(b.Len(), 1)) // one chunk, which the back end divides itself
+	} else {
+		o.setChunkRows(pool.chunkRows(b.rows))
+	}
 	err := pool.run(ctx, &job, o, &rep)
 	rep.Wall = time.Since(start)
-	if m.failed && len(rep.Failovers) > 0 {
+	if b.held != nil && m.failed && len(rep.Failovers) > 0 {
 		b.release(rep.Failovers[0].Err)
 	}
 	return job.Results, rep, err

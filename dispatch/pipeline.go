@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-
-	"clearance/batch"
 )
 
 // queuedChunks is the capacity of the queue of computed chunks: enough that a device computes
@@ -172,7 +170,7 @@ func ended(ctx context.Context, err error) bool {
 
 // member is a back end that takes part in a call.
 type member struct {
-	Backend
+	planned
 	failed  bool // not used again in this call
 	workers int  // goroutines that run chunks on it
 }
@@ -196,43 +194,41 @@ func partial(b Backend) bool {
 // pool is the set of back ends of one call.
 type pool struct {
 	mu       sync.Mutex
-	all      []*member // those that share the rows, then the spare ones, best first
+	members  []*member // those that share the rows, then the spare ones, best first
 	share    int       // number of members that share the rows
-	declined []*member // those that answer declined rows, best first
+	fallback []*member // those that answer declined rows, best first
 	last     error     // of the member that failed last
-	derive   Differentiator
-	answers  batch.Answers // of pairs that derive asks about
-	deriving bool          // some of the back ends compute derivatives
+	*plan
 }
 
 // newPool returns the back ends of a choice.
 func newPool(c *Choice) *pool {
-	p := &pool{share: len(c.Share), derive: c.derive, answers: c.answers, deriving: c.deriving}
-	for _, b := range c.all() {
-		p.all = append(p.all, &member{Backend: b})
+	p := &pool{share: len(c.Share), plan: &c.plan}
+	for _, b := range c.all {
+		p.members = append(p.members, &member{planned: b})
 	}
-	if !slices.ContainsFunc(p.all, (*member).partial) {
+	if !slices.ContainsFunc(p.members, (*member).partial) {
 		return p
 	}
 	for _, b := range c.declined {
-		p.declined = append(p.declined, p.of(b))
+		p.fallback = append(p.fallback, p.of(b))
 	}
 	return p
 }
 
 // of returns the member of a back end, a new one if there is none.
-func (p *pool) of(b Backend) *member {
-	for _, m := range p.all {
-		if m.Backend == b {
+func (p *pool) of(b planned) *member {
+	for _, m := range p.members {
+		if m.Backend == b.Backend {
 			return m
 		}
 	}
-	return &member{Backend: b}
+	return &member{planned: b}
 }
 
 // calls is the number of chunks that are computed at a time.
 func (p *pool) calls() (n int) {
-	for _, m := range p.all[:p.share] {
+	for _, m := range p.members[:p.share] {
 		n += m.calls()
 	}
 	return n
@@ -242,7 +238,7 @@ func (p *pool) calls() (n int) {
 func (p *pool) workers() (workers []*member) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, m := range p.all[:p.share] {
+	for _, m := range p.members[:p.share] {
 		m.workers = m.calls()
 		for range m.workers {
 			workers = append(workers, m)
@@ -260,7 +256,7 @@ func (p *pool) replace(failed *member, err error) *member {
 		failed.failed, p.last = true, err
 	}
 	failed.workers--
-	for _, m := range p.all {
+	for _, m := range p.members {
 		if !m.failed {
 			m.workers++
 			return m

@@ -16,8 +16,9 @@ func TestAbsentSaysWhy(t *testing.T) {
 	lib, pairs := testPairs(t, 1)
 	job := &batch.Job{Library: lib, Input: pairs}
 	job.Results = batch.NewResults(1, &job.Options)
+	_, plan := b.Plan(&job.Options)
 	for what, err := range map[string]error{
-		"Check": b.Check(&job.Options), "Run": b.Run(t.Context(), job, 0, 1, job.Results),
+		"Plan": plan, "Run": b.Run(t.Context(), job, 0, 1, job.Results),
 	} {
 		if err == nil || err.Error() != why {
 			t.Errorf("%s: %v, want %q", what, err, why)
@@ -193,6 +194,9 @@ func TestPartOfHeld(t *testing.T) {
 	}
 	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Columns: batch.FileColumns}}
 	job.Results = batch.NewResults(100, &job.Options)
+	if job.Plan, err = k.Plan(&job.Options); err != nil {
+		t.Fatal(err)
+	}
 	r := resident{Backend: k, held: held}
 	for _, part := range [][2]int{{0, 64}, {64, 100}} {
 		lo, hi := part[0], part[1]

@@ -28,14 +28,11 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 	if err := o.validate(); err != nil {
 		return rep, err
 	}
-	if err := d.served(job.Options.Query); err != nil {
+	if err := d.check(&job.Options); err != nil {
 		return rep, err
 	}
 	begun := true
 	if job.Results == nil && job.Input != nil {
-		if err := job.Options.Check(); err != nil {
-			return rep, err
-		}
 		job.Results = newResults(job.Input.Len(), &job.Options)
 		if job.Reduction != nil {
 			job.Results.Marks = make(batch.Marks, job.Input.Len())
@@ -47,7 +44,7 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 			job.Results.Reset()
 		}
 	}()
-	if err := job.Check(); err != nil {
+	if err := job.CheckForm(); err != nil {
 		return rep, err
 	}
 	if job.Reduction != nil {
@@ -58,7 +55,7 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 	if o.EstimateRows > 0 {
 		selectBy = o.EstimateRows
 	}
-	choice, err := d.Choose(o.Backend, &job.Options, selectBy)
+	choice, err := d.choose(o.Backend, &job.Options, selectBy)
 	if err != nil {
 		return rep, err
 	}
@@ -102,7 +99,7 @@ func newResults(n int, o *batch.Options) *batch.Results {
 func (p *pool) run(ctx context.Context, job *batch.Job, o Options, rep *Report) error {
 	if p.derive != nil {
 		primary := *job
-		primary.Options = primaryOf(p.derive, &job.Options)
+		primary.Options = p.primary
 		job = &primary
 	}
 	r := &runner{o: o, pool: p, report: rep, total: job.Input.Len()}
@@ -121,7 +118,7 @@ const minSharedRows = 1 << 15
 // chunkRows is the default number of rows per chunk in a call of n rows.
 func (p *pool) chunkRows(n int) int {
 	rows := DefaultChunkRows
-	if c, ok := As[Chunked](p.all[0].Backend); ok {
+	if c, ok := As[Chunked](p.members[0].Backend); ok {
 		rows = max(c.ChunkRows(), 1)
 	}
 	if calls := p.calls(); calls > 1 {
@@ -173,7 +170,7 @@ func (r *runner) runOne(ctx context.Context, job *batch.Job) error {
 	if n == 0 {
 		return nil
 	}
-	return r.runChunk(ctx, r.newChunk(job, 0, n, 0), r.pool.all[0])
+	return r.runChunk(ctx, r.newChunk(job, 0, n, 0), r.pool.members[0])
 }
 
 // runChunk answers a chunk that is a whole job, a member first.

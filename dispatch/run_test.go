@@ -414,3 +414,61 @@ func TestClose(t *testing.T) {
 		t.Errorf("closed twice: %v", err)
 	}
 }
+
+// TestOnePlan: a call of many chunks, with a failure and a second back end, asks each back end once for its plan and
+// never for its table; so do the runs of a held batch, of a series and of a stream, together.
+func TestOnePlan(t *testing.T) {
+	lib, pairs := testPairs(t, 1000)
+	first := &fake{name: "a", at: func(i int) error {
+		if i == 500 {
+			return errors.New("lost")
+		}
+		return nil
+	}}
+	second := &fake{name: "b"}
+	d := New(first, second)
+	o := batch.Options{Columns: batch.AllColumns | batch.ColBits}
+	run := Options{ChunkRows: 64}
+	for name, call := range map[string]func() error{
+		"Run": func() error {
+			_, err := d.Run(t.Context(), &batch.Job{Library: lib, Input: pairs}, run)
+			return err
+		},
+		"Hold": func() error {
+			b, err := d.Hold(t.Context(), lib, pairs, o, run)
+			for range 3 {
+				if err == nil {
+					_, _, err = b.Run(t.Context())
+				}
+			}
+			return err
+		},
+		"Series": func() error {
+			s, err := d.Series(&o, run)
+			for range 3 {
+				if err == nil {
+					job := &batch.Job{Library: lib, Input: pairs, Options: o, Results: batch.NewResults(1000, &o)}
+					_, err = s.Run(t.Context(), job)
+				}
+			}
+			return err
+		},
+		"RunStream": func() error {
+			_, err := d.RunStream(t.Context(), lib, pairs, o, &sink{}, run)
+			return err
+		},
+	} {
+		for _, b := range []*fake{first, second} {
+			b.plans.Store(0)
+			b.tables.Store(0)
+		}
+		if err := call(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, b := range []*fake{first, second} {
+			if p, s := b.plans.Load(), b.tables.Load(); p != 1 || s != 0 {
+				t.Errorf("%s: %d plans and %d tables of back end %s", name, p, s, b.name)
+			}
+		}
+	}
+}

@@ -43,8 +43,9 @@ func (d *Dispatcher) Series(options *batch.Options, o Options) (*Series, error) 
 // Choice returns the back ends that were selected, and why. It must not be changed.
 func (s *Series) Choice() *Choice { return s.choice }
 
-// Run answers a job as [Dispatcher.Run] does; job.Results must not be nil. The report, without the wall time of
-// single chunks beyond the first, is valid until the next Run.
+// Run answers a job as [Dispatcher.Run] does; job.Results must not be nil, and its options are those of the series but
+// for their derivative. The report, without the wall time of single chunks beyond the first, is valid until the next
+// Run.
 func (s *Series) Run(ctx context.Context, job *batch.Job) (*Report, error) {
 	start := time.Now()
 	rep := &s.report
@@ -54,7 +55,7 @@ func (s *Series) Run(ctx context.Context, job *batch.Job) (*Report, error) {
 		return rep, err
 	}
 	defer s.d.calls.Done()
-	if err := job.Check(); err != nil {
+	if err := job.CheckForm(); err != nil {
 		return rep, err
 	}
 	if job.Reduction != nil {
@@ -133,7 +134,7 @@ func multiplied(ctx context.Context, x Multiplier, job *batch.Job, p *batch.Prod
 
 // first returns the best member that has not failed, nil if there is none.
 func (s *Series) first() *member {
-	for _, m := range s.pool.all {
+	for _, m := range s.pool.members {
 		if s.pool.dropped(m) == nil {
 			return m
 		}

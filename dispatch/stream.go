@@ -61,10 +61,7 @@ func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source S
 	if options.WarmStart != nil {
 		return rep, errors.New("dispatch: a stream takes no warm start")
 	}
-	if err := d.served(options.Query); err != nil {
-		return rep, err
-	}
-	if err := options.Check(); err != nil {
+	if err := d.check(&options); err != nil {
 		return rep, err
 	}
 	if err := checkShape(source); err != nil {
@@ -75,7 +72,7 @@ func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source S
 	if o.EstimateRows > 0 {
 		selectBy = o.EstimateRows
 	}
-	choice, err := d.Choose(o.Backend, &options, selectBy)
+	choice, err := d.choose(o.Backend, &options, selectBy)
 	if err != nil {
 		return rep, err
 	}
@@ -135,7 +132,7 @@ func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, 
 	for range parts {
 		free <- nil // allocated on first use
 	}
-	primary := primaryOf(r.pool.derive, &options)
+	primary := r.pool.primary
 	at, end := 0, false // rows of the source
 	next := func(ctx context.Context) (*chunk, error) {
 		if end {

@@ -175,8 +175,8 @@ func (b *Backend) Device() batch.Device {
 // Serves returns the table of what the shaders answer.
 func (b *Backend) Serves() batch.Serves { return serves }
 
-// Check returns an error for invalid options, or options that are not in the table.
-func (b *Backend) Check(o *batch.Options) error { return check(o) }
+// Plan resolves options that have been checked. The error says what is not in the table.
+func (b *Backend) Plan(o *batch.Options) (batch.Plan, error) { return planOf(o) }
 
 // Messages returns what the validation layer has said since Open, nothing without
 // [Options.Validation]. It works after Close as well.
@@ -267,9 +267,22 @@ var serves = batch.Serves{
 		Columns: layout.Served},
 }
 
-// check reports options that make no sense, or that are not in the table.
-func check(o *batch.Options) error {
+// approved is the plan of a call: its options are checked, and in the table.
+type approved struct{}
+
+func planOf(o *batch.Options) (batch.Plan, error) {
 	if err := serves.Check(backendName, o); err != nil {
+		return nil, err
+	}
+	return approved{}, nil
+}
+
+// check reports options that make no sense, or that are not in the table, unless there is a plan of them.
+func check(o *batch.Options, of batch.Plan) error {
+	if _, ok := of.(approved); ok {
+		return nil
+	}
+	if _, err := planOf(o); err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
 	return o.Check()

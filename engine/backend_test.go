@@ -319,7 +319,7 @@ func TestColumnsRefused(t *testing.T) {
 		for _, c := range append(q.Available().Each(), 1<<40, batch.ColPoint) {
 			o := batch.Options{Query: q, Columns: c}
 			known := layout.Served&c != 0 && q.Available()&c != 0
-			err := check(&o)
+			err := check(&o, nil)
 			if (err == nil) != known || !known && !errors.Is(err, batch.ErrNotAvailable) {
 				t.Errorf("%v, column %v: %v", q, c, err)
 			}

@@ -53,7 +53,7 @@ func (c *Compiler) Device() batch.Device { return describe(&c.info) }
 
 // Compile returns the pipelines that answer a query on a library, in the order in which rows pass them.
 func (c *Compiler) Compile(l *batch.Library, o *batch.Options) ([]Compiled, error) {
-	if err := check(o); err != nil {
+	if err := check(o, nil); err != nil {
 		return nil, err
 	}
 	packed, err := layout.Pack(l)

@@ -52,11 +52,11 @@ type askedRow struct {
 
 func ask(o *batch.Options, row int) askedRow { return askedRow{o.Query, o.Precision, o.Method, row} }
 
-func (f *finished) Name() string                 { return f.b.Name() }
-func (f *finished) Device() batch.Device         { return f.b.Device() }
-func (f *finished) Serves() batch.Serves         { return f.b.Serves() }
-func (f *finished) Check(o *batch.Options) error { return f.b.Check(o) }
-func (f *finished) Close() error                 { return nil }
+func (f *finished) Name() string                              { return f.b.Name() }
+func (f *finished) Device() batch.Device                      { return f.b.Device() }
+func (f *finished) Serves() batch.Serves                      { return f.b.Serves() }
+func (f *finished) Plan(o *batch.Options) (batch.Plan, error) { return f.b.Plan(o) }
+func (f *finished) Close() error                              { return nil }
 
 func (f *finished) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error {
 	if err := f.b.Run(ctx, job, lo, hi, out); err != nil {

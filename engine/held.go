@@ -319,7 +319,7 @@ func (h *Held) check(o *batch.Options, out *batch.Results) error {
 	if o == nil || out == nil {
 		return errors.New("engine: run of a held batch without options or results")
 	}
-	if err := check(o); err != nil {
+	if err := check(o, nil); err != nil {
 		return err
 	}
 	if w := o.WarmStart; w != nil && len(w) != 3*h.length {

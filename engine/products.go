@@ -24,10 +24,10 @@ func (b *Backend) Multiply(ctx context.Context, job *batch.Job, p *batch.Product
 	defer b.leave()
 	own := *job
 	own.Results, own.Reduction, own.Options.Columns = nil, nil, derivedNeeds
-	if err := own.CheckInput(); err != nil {
+	if err := own.CheckInputForm(); err != nil {
 		return nil, err
 	}
-	if err := check(&own.Options); err != nil {
+	if err := check(&own.Options, nil); err != nil {
 		return nil, err
 	}
 	if err := p.Check(own.Input); err != nil {

@@ -41,7 +41,7 @@ func (b *Backend) RunReduced(ctx context.Context, job *batch.Job, lo, hi int, ou
 		return 0, err
 	}
 	defer b.leave()
-	if err := check(&job.Options); err != nil {
+	if err := check(&job.Options, job.Plan); err != nil {
 		return 0, err
 	}
 	number := b.stats.call()

@@ -21,7 +21,7 @@ func NewSolver(string) *Solver { return nil }
 func NewCall(*Table, *batch.Job, int, *batch.Results) (*Call, bool) { return nil, false }
 
 // Prepare reports that the kernels do not support the job.
-func (c *Call) Prepare(*Table, *batch.Job, int, *batch.Results) bool { return false }
+func (c *Call) Prepare(*Entry, *Table, *batch.Job, int, *batch.Results) bool { return false }
 
 // Close does nothing.
 func (c *Call) Close() {}

@@ -2,9 +2,9 @@ package kernels
 
 import "clearance/batch"
 
-// kernel is one row of the table of kernels: what it answers and how calls name it. The headers say which
+// Entry is one row of the table of kernels: what it answers and how calls name it. The headers say which
 // rows of a call each of them declines.
-type kernel struct {
+type Entry struct {
 	name   Kernel
 	serves batch.Serves // queries, methods, precisions, and columns that it writes
 
@@ -26,7 +26,7 @@ var (
 	written = batch.ColDistance | batch.ColGap | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB |
 		batch.ColStatus | batch.ColIterations | batch.ColMethod | batch.ColBits
 
-	table = []kernel{
+	table = []Entry{
 		{
 			name: Growth,
 			serves: batch.Serves{{Query: batch.Growth, Methods: []batch.Method{batch.Auto}, Precisions: precisions,
@@ -57,8 +57,8 @@ func serves() (all batch.Serves) {
 	return all
 }
 
-// kernelFor returns the kernel that answers calls with the options o, nil if there is none.
-func kernelFor(o *batch.Options) *kernel {
+// For returns the kernel that answers calls with the options o, nil if there is none.
+func For(o *batch.Options) *Entry {
 	for i := range table {
 		k := &table[i]
 		if k.serves.Has(o) && (o.MaxIterations == 0 || k.limited(o.MaxIterations)) {

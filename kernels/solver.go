@@ -58,15 +58,14 @@ const (
 // of the table and of out stays pinned until Close.
 func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Call, ok bool) {
 	call = new(Call)
-	if !call.Prepare(t, job, first, out) {
+	if !call.Prepare(For(&job.Options), t, job, first, out) {
 		return nil, false
 	}
 	return call, true
 }
 
-// Prepare is NewCall in the memory of a call that is new or closed.
-func (call *Call) Prepare(t *Table, job *batch.Job, first int, out *batch.Results) (ok bool) {
-	k := kernelFor(&job.Options)
+// Prepare is NewCall by an entry of the table, nil for none, in the memory of a call that is new or closed.
+func (call *Call) Prepare(k *Entry, t *Table, job *batch.Job, first int, out *batch.Results) (ok bool) {
 	if len(t.shapes) == 0 || k == nil {
 		return false
 	}

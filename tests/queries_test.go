@@ -126,7 +126,7 @@ func TestUnservedQueriesAreRefused(t *testing.T) {
 			"reader, NPZ":     func() error { return write(t, "r.npz", q.String(), batch.Distance) },
 		}
 		for name, b := range backends {
-			layers["check of "+name] = func() error { return b.Check(&batch.Options{Query: q}) }
+			layers["plan of "+name] = func() error { _, err := b.Plan(&batch.Options{Query: q}); return err }
 			layers["run of "+name] = func() error {
 				j := job()
 				err := b.Run(t.Context(), j, 0, 3, j.Results)

@@ -52,7 +52,8 @@ func (v *Verdict) fault(row int, format string, args ...any) {
 // Check asks a back end for all rows in one configuration and judges the answers.
 func (r *Rows) Check(ctx context.Context, backend dispatch.Backend, o batch.Options) *Verdict {
 	v := &Verdict{Rows: r.Len(), Wrong: make([]bool, r.Len())}
-	serves, err := backend.Serves().Has(&o), backend.Check(&o)
+	serves := backend.Serves().Has(&o)
+	_, err := backend.Plan(&o)
 	switch {
 	case err == nil && !serves:
 		v.fault(-1, "back end %s accepts a configuration that its table lacks", backend.Name())

@@ -29,11 +29,11 @@ func (l liar) Serves() batch.Serves {
 	return l.Backend.Serves()
 }
 
-func (l liar) Check(o *batch.Options) error {
+func (l liar) Plan(o *batch.Options) (batch.Plan, error) {
 	if l.check != nil {
-		return l.check(o)
+		return nil, l.check(o)
 	}
-	return l.Backend.Check(o)
+	return l.Backend.Plan(o)
 }
 
 func (l liar) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error {
@@ -144,6 +144,13 @@ type narrow struct{ dispatch.Backend }
 func (n narrow) Serves() batch.Serves {
 	growth := func(r batch.Served) bool { return r.Query == batch.Growth }
 	return slices.DeleteFunc(slices.Clone(n.Backend.Serves()), growth)
+}
+
+func (n narrow) Plan(o *batch.Options) (batch.Plan, error) {
+	if err := n.Serves().Check(n.Name(), o); err != nil {
+		return nil, err
+	}
+	return n.Backend.Plan(o)
 }
 
 // TestMatrixShowsFailure: a failed row makes its shapes fail in the page, and what
