@@ -5,7 +5,7 @@
 //
 // # Layers
 //
-// dispatch imports batch, and the loop over workers of internal/fault. Back ends (packages cpu and engine) implement [Backend]
+// dispatch imports batch, and internal/fault for its workers. Back ends (packages cpu and engine) implement [Backend]
 // without importing dispatch.
 //
 // # Selection of the back end
