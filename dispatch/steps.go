@@ -68,6 +68,7 @@ func (s *Steps) answer(ctx context.Context) error {
 			_, err := s.series.Run(ctx, &s.job)
 			return err
 		}
+		s.job.Plan = m.plan
 		err := s.run(ctx, m, n)
 		if err == nil || ended(ctx, err) {
 			return err
