@@ -39,7 +39,17 @@ viewer: ## build bin/clearview, the viewer (needs the headers of OpenGL and X11)
 build: ## build bin/batchbench
 	$(GO) build -trimpath -ldflags '$(STAMP)' -o bin/batchbench ./cmd/batchbench
 
-bench: build ## the main job: a million pairs of all kinds, every answer audited
+# bench builds the kernels of this machine alone, for a first result soon; build has all variants.
+ifeq ($(shell uname -m),x86_64)
+HAS = $(shell grep -qw -m1 $(1) /proc/cpuinfo 2>/dev/null && echo $(1))
+LEFT_OUT := $(if $(and $(call HAS,avx512f),$(call HAS,avx512dq),$(call HAS,avx512vl),$(call HAS,avx512bw)),\
+	noavx2 noportable,$(if $(and $(call HAS,avx2),$(call HAS,fma)),noavx512 noportable))
+else ifneq ($(filter aarch64 arm64,$(shell uname -m)),)
+LEFT_OUT := noportable
+endif
+
+bench: ## the main job: a million pairs of all kinds, every answer audited, by the kernels of this machine
+	$(GO) build -trimpath -tags '$(LEFT_OUT)' -ldflags '-X main.version=$(VERSION)' -o bin/batchbench ./cmd/batchbench
 	bin/batchbench run
 
 lab: ## build bin/lab, the measurements: papers, peers, matrix, scaling, gpu-cost, compare

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -112,7 +113,7 @@ func (b *Backend) RowsBy() (kernels, reference int64) {
 func (b *Backend) Device() batch.Device {
 	driver := "float64 solvers in Go, " + runtime.Version()
 	if b.simd != "" {
-		driver = b.simd + " kernels, and " + driver
+		driver = b.simd + " kernels" + without(kernels.LeftOut()) + ", and " + driver
 	}
 	return batch.Device{
 		Kind: batch.CPU,
@@ -120,6 +121,14 @@ func (b *Backend) Device() batch.Device {
 			runtime.NumCPU()),
 		Driver: driver,
 	}
+}
+
+// without says which variants this program was built without.
+func without(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " (built without " + strings.Join(names, ", ") + ")"
 }
 
 // Serves is the table of queries, methods and precisions that the back end supports.

@@ -1,18 +1,18 @@
 // Package cpu is the back end that runs on the processor: the SIMD kernels of package
-// simd on a pool of goroutines, and the solvers of package ref for the rows that the
+// kernels on a pool of goroutines, and the solvers of package ref for the rows that the
 // kernels decline, or for all rows if there are no kernels.
 //
 // # Layers
 //
-// cpu imports batch, geom, ref and kernels. A [Backend] satisfies the interface that
-// package dispatch declares.
+// A [Backend] satisfies the interface that package dispatch declares; cpu does not import it. ARCHITECTURE.md lists
+// what cpu imports.
 //
 // # Kernels
 //
 // [Options.SIMD], or else the environment variable CLEARANCE_SIMD, names the variant:
 // avx512, avx2, neon, portable or off. A name that is unknown, or that the processor or the
 // build does not have, is an error of [New]. [Backend.RowsBy] counts the rows of kernels and of ref.
-// With the method Auto, the kernels take the fastest of their methods (see package simd); with GJK or
+// With the method Auto, the kernels take the fastest of their methods (see package kernels/pairs); with GJK or
 // RTR, that method. A call that names Nesterov or Polyak is answered by ref alone.
 //
 // # Answers

@@ -23,8 +23,8 @@ var (
 		{Query: batch.Growth, Methods: []batch.Method{batch.Auto}, Precisions: precisions},
 	}
 
-	// servedByRef is what the back end ref supports: all that cpu does, and the queries that it alone answers.
-	servedByRef = append(servedByCPU[:len(servedByCPU):len(servedByCPU)], batch.Serves{}...)
+	// servedByRef is what the back end ref supports: what cpu does. A query that ref alone answers is appended here.
+	servedByRef = servedByCPU
 )
 
 // references have, for every query of servedByRef, the function that answers row i, which has been read, by package

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -71,18 +72,26 @@ func Choose(name string) (string, error) {
 	case len(have) == 0:
 		return "", fmt.Errorf("SIMD variant %s: this program was built without cgo, which the kernels need; build it "+
 			"with CGO_ENABLED=1, or ask for %s", name, Off)
-	case leftOut(name):
-		return "", fmt.Errorf("SIMD variant %s: this program was built without it, by the tag no%[1]s; it has %s", name,
+	case slices.Contains(LeftOut(), name):
+		return "", fmt.Errorf("SIMD variant %s: this program was built without it, by build tags; it has %s", name,
 			strings.Join(have, ", "))
 	}
 	return "", fmt.Errorf("SIMD variant %s: this processor lacks it; it has %s", name, strings.Join(have, ", "))
 }
 
-// leftOut reports whether this processor could have the variant, but the program lacks it.
-func leftOut(name string) bool {
-	_, ok := compiled[name]
+// LeftOut returns the variants of this processor architecture that the program lacks by build tags, best first; none if
+// it has no kernels.
+func LeftOut() (names []string) {
+	if len(compiled) == 0 {
+		return nil
+	}
 	native := map[string]string{"avx512": "amd64", "avx2": "amd64", "neon": "arm64", "portable": runtime.GOARCH}
-	return !ok && native[name] == runtime.GOARCH
+	for _, name := range Names() {
+		if _, ok := compiled[name]; !ok && native[name] == runtime.GOARCH {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Named returns the name that an option gives or, if that is empty, the environment: a variant that this machine can
@@ -113,4 +122,24 @@ func Best(name string, have []string) string {
 		}
 	}
 	return Off
+}
+
+// observer is told of the calls of kernels.
+var observer atomic.Pointer[func(kernel Kernel, variant string)]
+
+// Observe has f called before each call of a kernel in C, from any goroutine; nil ends it. It is for tests of the
+// choice.
+func Observe(f func(kernel Kernel, variant string)) {
+	if f == nil {
+		observer.Store(nil)
+		return
+	}
+	observer.Store(&f)
+}
+
+// Enter tells the observer that a kernel is about to be called. Packages with kernels of their own call it as well.
+func Enter(kernel Kernel, variant string) {
+	if f := observer.Load(); f != nil {
+		(*f)(kernel, variant)
+	}
 }

@@ -95,6 +95,7 @@ func (u *Culler) addParts(bodies []batch.CullBody, boxed []bool) {
 // quaternions of norms near 1; of the others nothing is known.
 func (u *Culler) Run(poses []float64) (valid uint) {
 	_ = poses[CullLanes*int(u.c.stride)-1]
+	Enter(Culling, u.variant)
 	return boxes.Cull(u.variant, unsafe.Pointer(u.c), poses, u.place, u.a, u.b, u.bodies, u.first, u.parts, u.boxed,
 		u.scratch, u.open, unsafe.Pointer(u.out))
 }

@@ -42,14 +42,19 @@
 // called from any goroutine.
 package kernels
 
-// A Kernel is an entry point of a variant.
+// A Kernel is a kernel of each variant.
 type Kernel int
 
-// The kernels; serves.go says which queries each answers.
+// The kernels; serves.go says which queries the first two answer.
 const (
 	Pairs       Kernel = iota // kernel.h: distances, intersections and depths
 	Growth                    // growth.h
-	kernelCount = iota
+	kernelCount = iota        // those that answer rows
+
+	Culling     = Kernel(iota) // package boxes
+	BroadPhase                 // package rollout/broadphase
+	Derivatives                // package derive
+	Contacts                   // package kernels/contact
 )
 
 // BlockRows is the largest number of rows of one [Solver.Run].

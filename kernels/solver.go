@@ -22,6 +22,7 @@ import (
 
 // Solver runs the kernels of one variant. It owns scratch memory of two megabytes, most of which few calls use.
 type Solver struct {
+	variant string
 	kernels *[kernelCount]unsafe.Pointer
 	scratch *[C.CLR_SCRATCHES]C.clr_scratch // in Go memory; it holds no pointers
 }
@@ -29,7 +30,7 @@ type Solver struct {
 // NewSolver returns a solver of a variant that [Choose] returned.
 func NewSolver(variant string) *Solver {
 	v := compiled[variant]
-	return &Solver{kernels: &v.rows, scratch: new([C.CLR_SCRATCHES]C.clr_scratch)}
+	return &Solver{variant: variant, kernels: &v.rows, scratch: new([C.CLR_SCRATCHES]C.clr_scratch)}
 }
 
 // Stats returns what the solver did so far.
@@ -176,6 +177,7 @@ func (s *Solver) Run(c *Call, lo, hi int) []int32 {
 	if hi-lo > BlockRows {
 		panic("kernels: more rows than a block")
 	}
+	Enter(c.kernel, s.variant)
 	n := C.clr_call_kernel(C.clr_kernel(s.kernels[c.kernel]), c.c, &s.scratch[0], C.int64_t(lo), C.int64_t(hi))
 	return unsafe.Slice((*int32)(unsafe.Pointer(&s.scratch[0].left[0])), n)
 }

@@ -1,16 +1,172 @@
 package cpu
 
 import (
+	"context"
+	"math"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 
+	"gonum.org/v1/gonum/spatial/r3"
+
 	"clearance/batch"
+	"clearance/dispatch"
 	"clearance/geom"
 	"clearance/internal/testkit"
 	"clearance/internal/testkit/rowcheck"
-
-	"gonum.org/v1/gonum/spatial/r3"
 )
+
+func TestSameBitsForAnyWorkersAndChunks(t *testing.T) {
+	n := size(3000)
+	lib, pairs := mixed(t, n, 1)
+	for _, o := range []batch.Options{
+		{Columns: everything}, {Columns: everything, Precision: batch.Double, Method: batch.Nesterov},
+		{Columns: everything, Query: batch.Penetration, Method: batch.Polyak},
+		{Columns: everything, Query: batch.Collide},
+		{Columns: everything, Method: batch.RTR},
+	} {
+		want := solve(t, newBackend(t, 1), lib, pairs, o, n)
+		var count [batch.StatusCount]int
+		for _, s := range want.Status() {
+			count[s]++
+		}
+		if count[batch.Separated] < n/10 || count[batch.Penetrating] < n/10 || count[batch.Invalid] == 0 {
+			t.Fatalf("%v: the set is one-sided: %v", o.Query, count)
+		}
+		for _, workers := range []int{2, 5} {
+			b := newBackend(t, workers)
+			for _, chunk := range []int{64, 640, n} {
+				got := solve(t, b, lib, pairs, o, chunk)
+				for i := range n {
+					if !rowcheck.Same(want, i, got, i) {
+						t.Fatalf("%v: row %d differs with %d workers, chunks of %d", o.Query, i, workers, chunk)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestSameBitsForAnyOrder(t *testing.T) {
+	n := size(2000)
+	lib, pairs := mixed(t, n, 2)
+	o := batch.Options{Columns: everything}
+	b := newBackend(t, 3)
+	want := solve(t, b, lib, pairs, o, 256)
+	order := rand.New(rand.NewPCG(3, 4)).Perm(n)
+	shuffled := batch.NewPairs(n)
+	var r batch.Row
+	for to, from := range order {
+		pairs.Row(from, &r)
+		shuffled.SetRow(to, &r)
+	}
+	got := solve(t, b, lib, shuffled, o, 256)
+	for to, from := range order {
+		if !rowcheck.Same(want, from, got, to) {
+			t.Fatalf("row %d differs when it stands at %d", from, to)
+		}
+	}
+}
+
+// Worlds of bodies give, bit for bit, what the pair list written out gives.
+func TestWorldsEqualPairs(t *testing.T) {
+	lib, _ := mixed(t, 0, 0)
+	rng := rand.New(rand.NewPCG(5, 6))
+	w := &batch.Worlds{Shapes: []int32{0, 3, 5, 6, 8}}
+	for a := range int32(5) {
+		for b := range int32(4) {
+			if a != b {
+				w.TemplateA, w.TemplateB = append(w.TemplateA, a), append(w.TemplateB, b)
+			}
+		}
+	}
+	for range 20 * len(w.Shapes) {
+		p := randomPose(rng)
+		w.Poses = append(w.Poses, p.Position.X, p.Position.Y, p.Position.Z, p.Rotation.Real, p.Rotation.Imag,
+			p.Rotation.Jmag, p.Rotation.Kmag)
+	}
+	w.Poses[7*7] = math.Inf(1) // body 2 of world 1
+	pairs := rowcheck.Listed(w)
+	o := batch.Options{Columns: everything, Precision: batch.Double}
+	b := newBackend(t, 2)
+	got, want := solve(t, b, lib, w, o, 64), solve(t, b, lib, pairs, o, 0)
+	if w.Len() != 320 || got.N != 320 {
+		t.Fatalf("%d rows, want 20 worlds × 16 pairs", w.Len())
+	}
+	invalid := 0
+	for i := range got.N {
+		if !rowcheck.Same(got, i, want, i) {
+			t.Fatalf("row %d differs", i)
+		}
+		if batch.Status(got.Status()[i]) == batch.Invalid {
+			invalid++
+		}
+	}
+	if invalid != 7 { // body 2 is A of 3 pairs and B of 4
+		t.Errorf("%d invalid rows, want 7", invalid)
+	}
+}
+
+func TestConcurrentCalls(t *testing.T) {
+	n := size(1200)
+	lib, pairs := mixed(t, n, 9)
+	b := newBackend(t, 2)
+	o := batch.Options{Columns: everything}
+	want := solve(t, b, lib, pairs, o, 0)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			job := &batch.Job{Library: lib, Input: pairs, Options: o}
+			if _, err := dispatch.New(b).Run(context.Background(), job, dispatch.Options{}); err != nil {
+				t.Error(err)
+				return
+			}
+			for i := range n {
+				if !rowcheck.Same(want, i, job.Results, i) {
+					t.Errorf("row %d differs", i)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Rows of a library whose shapes are all of one class and form are not sorted. Their answers are the same as in
+// a library with another shape, also if some rows name no shape.
+func TestSameBitsInAlikeLibraries(t *testing.T) {
+	n := size(1500)
+	for _, set := range []string{"ellipsoids", "boxes", "hull8", "hull512"} {
+		lib, pairs := draw(t, set, n)
+		pairs.ShapeA[n/2], pairs.ShapeB[n/3] = -1, int32(lib.Len())+1
+		shapes := []geom.Shape{}
+		for i := range lib.Len() {
+			shapes = append(shapes, lib.Shape(int32(i)))
+		}
+		other, err := batch.NewLibrary(append(slices.Clone(shapes), geom.Cylinder{R: 1, HalfLength: 1}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, variant := range variants(t) {
+			b := newVariant(t, variant, 1)
+			for _, o := range []batch.Options{{Columns: everything}, {Query: batch.Collide},
+				{Columns: everything, Method: batch.GJK}} {
+				want, got := solve(t, b, other, pairs, o, n), solve(t, b, lib, pairs, o, n)
+				for i := range n {
+					if !rowcheck.Same(want, i, got, i) {
+						t.Fatalf("%s, %s, %v: row %d differs", set, variant, o.Query, i)
+					}
+				}
+				for _, i := range []int{n / 2, n / 3} {
+					if s := batch.Status(got.Status()[i]); s != batch.Invalid {
+						t.Errorf("%s, %s: row %d names no shape and is %v", set, variant, i, s)
+					}
+				}
+			}
+		}
+	}
+}
 
 // sharedShapes are polytopes of all classes, in pairs of similar size; others are 100 more of each class.
 func sharedShapes(t *testing.T, rng *rand.Rand) (lib *batch.Library, pairs [][2]int32, others []int32) {
@@ -180,6 +336,30 @@ func TestSameBitsInWorldsThatShareShapes(t *testing.T) {
 		for i := range w.Len() {
 			if d := rowcheck.Differs(got, i, want, i); d != "" {
 				t.Fatalf("%s: row %d differs: %s", variant, i, d)
+			}
+		}
+	}
+}
+
+// The initial direction, which replaces both cores by ellipsoids of their extents, separates most rows with
+// distances of up to 0.1 m in one step. The line of the centers separates 40 to 48 %.
+func TestFirstDirections(t *testing.T) {
+	for _, set := range []string{"ellipsoids", "hull8", "hull32", "hull128"} {
+		lib, pairs := draw(t, set, size(3000))
+		for _, variant := range variants(t) {
+			r := solve(t, newVariant(t, variant, 1), lib, pairs, batch.Options{Query: batch.Collide,
+				Columns: everything}, 0)
+			near, first := 0, 0
+			for i := 1; i < pairs.Len(); i += 3 { // the rows of a set that are near
+				near++
+				if batch.Status(r.Status()[i]) == batch.Separated && r.Iterations()[i] <= 2 { // the proof counts as one
+					first++
+				}
+			}
+			if share := float64(first) / float64(near); share < 0.65 {
+				t.Errorf("%s, %s: %.0f %% of %d rows in one step, want 65 %%", set, variant, 100*share, near)
+			} else {
+				t.Logf("%s, %s: %.0f %%", set, variant, 100*share)
 			}
 		}
 	}

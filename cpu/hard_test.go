@@ -2,14 +2,19 @@ package cpu
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"clearance/batch"
-
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
+
+	"clearance/batch"
+	"clearance/geom"
+	"clearance/internal/testkit/rowcheck"
+	"clearance/verify"
 )
 
 // remote moves both poses of row i away from the origin, by up to 1,000 km, and gives the
@@ -24,7 +29,7 @@ func remote(r *batch.Row, i int) {
 	r.PoseA.Rotation, r.PoseB.Rotation = longer(r.PoseA.Rotation, i/3), longer(r.PoseB.Rotation, i/18)
 }
 
-// Rows at the limit of the float32 proof of a status (simd/boolean.h): distances and depths
+// Rows at the limit of the float32 proof of a status (boolean.h): distances and depths
 // around 128 units of 6e-8 of the frame, and far below, where float32 must not decide. The status of
 // each is that of the reference solvers in double
 // precision. Shapes with powers are placed around their own rounding bounds.
@@ -114,6 +119,112 @@ func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
 			}
 			if count[batch.Separated] < n/4 || count[batch.Penetrating] < n/4 {
 				t.Errorf("%s: the rows are one-sided: %v", set, count)
+			}
+		}
+	}
+}
+
+// oddPoses are the poses that every grid of oddPairs begins with.
+const oddPoses = 6
+
+// oddPairs returns all pairs of n shapes, in poses that random draws do not contain. A has random axes
+// and its center at the origin. B has the same center and axes, parallel axes, axes rotated by rounding errors,
+// by a little more, by a right angle, or only the same center. Another center is up to 0.2·scale
+// away. The caller may add poses: place is called for every row with the number of its pose; if that is oddPoses
+// or more, B still has the pose of A.
+func oddPairs(rng *rand.Rand, n, poses int, scale float64, place func(row *batch.Row, pose int,
+	away r3.Vec)) *batch.Pairs {
+	pairs := batch.NewPairs(n * n * poses)
+	for i := range pairs.Len() {
+		row := batch.Row{ShapeA: int32(i / poses / n), ShapeB: int32(i / poses % n), PoseA: randomPose(rng)}
+		row.PoseA.Position = r3.Vec{}
+		row.PoseB = row.PoseA // 0: the same center and axes
+		away := r3.Scale(scale*0.2*rng.Float64(), direction(rng))
+		turn := &row.PoseB.Rotation
+		pose := i % poses
+		switch pose {
+		case 1: // parallel axes
+			row.PoseB.Position = away
+		case 2: // rotated by rounding errors
+			*turn = quat.Add(*turn, quat.Scale(1e-15, randomPose(rng).Rotation))
+			row.PoseB.Position = away
+		case 3: // and by a little more
+			*turn = quat.Add(*turn, quat.Scale(1e-7, randomPose(rng).Rotation))
+			row.PoseB.Position = away
+		case 4: // at right angles
+			*turn = quat.Mul(*turn, quat.Number{Real: math.Sqrt2 / 2, Imag: math.Sqrt2 / 2})
+			row.PoseB.Position = away
+		case 5: // the same center only
+			*turn = randomPose(rng).Rotation
+		}
+		place(&row, pose, away)
+		pairs.SetRow(i, &row)
+	}
+	return pairs
+}
+
+// takeFar moves a pair a kilometer away.
+func takeFar(rng *rand.Rand, row *batch.Row) {
+	far := r3.Scale(1000, direction(rng))
+	row.PoseA.Position = r3.Add(row.PoseA.Position, far)
+	row.PoseB.Position = r3.Add(row.PoseB.Position, far)
+}
+
+// TestPointHulls: hulls of one point on themselves pass the audit with every method, normal
+// included.
+func TestPointHulls(t *testing.T) {
+	var shapes []geom.Shape
+	for _, at := range []r3.Vec{{}, {X: 1, Y: 2, Z: 3}} {
+		c, err := geom.NewConvex([]r3.Vec{at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shapes = append(shapes, c)
+	}
+	lib, err := batch.NewLibrary(shapes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := batch.NewPairs(len(shapes))
+	for i := range shapes {
+		p.SetRow(i, &batch.Row{ShapeA: int32(i), ShapeB: int32(i), PoseA: geom.IdentityPose(),
+			PoseB: geom.IdentityPose()})
+	}
+	for _, method := range []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak, batch.RTR} {
+		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
+			for _, variant := range []string{"", "off"} {
+				b, err := New(Options{SIMD: variant})
+				if err != nil {
+					t.Fatal(err)
+				}
+				job := &batch.Job{Library: lib, Input: p, Options: batch.Options{Precision: precision, Method: method}}
+				job.Results = batch.NewResults(p.Len(), &job.Options)
+				if err := b.Run(t.Context(), job, 0, p.Len(), job.Results); err != nil {
+					t.Fatal(err)
+				}
+				b.Close()
+				report, err := verify.Audit(t.Context(), job, verify.Options{})
+				if err != nil || report.Wrong() > 0 {
+					t.Errorf("%v, %v, kernels %q: %d wrong, %v, status %v", method, precision, variant, report.Wrong(),
+						err, job.Results.Status())
+				}
+			}
+		}
+	}
+}
+
+// TestPointsAlmostTogether: the distances of points that are so close to one another that its square underflows lie
+// within their gaps, and a status is none that the distance refutes.
+func TestPointsAlmostTogether(t *testing.T) {
+	lib, p, apart := rowcheck.TinyPairs(t)
+	for _, query := range []batch.Query{batch.Distance, batch.Collide, batch.Penetration} {
+		for _, method := range []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak, batch.RTR} {
+			for _, variant := range append(variants(t), "off") {
+				b := newVariant(t, variant, 1)
+				o := batch.Options{Query: query, Precision: batch.Double, Method: method,
+					Columns: query.Available() &^ (batch.ColBits | batch.DerivedColumns)}
+				got := solve(t, b, lib, p, o, 0)
+				rowcheck.Points(t, fmt.Sprintf("%v, %v, kernels %q", query, method, variant), got, apart)
 			}
 		}
 	}
