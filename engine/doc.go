@@ -40,7 +40,7 @@
 // Single precision searches, and nothing rests on its results: every answer is proved on the device, in double
 // precision or in sums of two floats ([Proof]). A row that the device cannot prove is declined: its polytope fills its
 // memory, its bounds stay too wide, its loops exceed the limit, or it takes double precision, which the device lacks.
-// Its status remains as it was, and the dispatcher has another back end answer it. A query for a column that the
+// Its mark stays [batch.Unanswered], and the dispatcher has another back end answer it. A query for a column that the
 // shaders do not compute is refused. Answers are bit-identical on one device and driver, whatever the chunks and the
 // other rows.
 //

@@ -228,18 +228,15 @@ func (b *Batch) rows() int {
 
 // rowBytes is the memory of a row of results.
 func rowBytes(o *Options) float64 {
-	columns, value := o.EffectiveColumns(), 4.0
-	if o.Precision == batch.Double {
-		value = 8
-	}
 	bytes := 32.0 // of the columns that all have, and of those of worlds
-	for _, c := range []struct {
-		of    batch.Columns
-		width float64
-	}{{batch.ColDistance, 1}, {batch.ColNormal, 3}, {batch.ColWitnessA, 3}, {batch.ColWitnessB, 3},
-		{batch.ColPoint, 3}} {
-		if columns&c.of != 0 {
-			bytes += value * c.width
+	for _, c := range o.EffectiveColumns().Each() {
+		info := c.Info()
+		switch single, double := info.Type.In(batch.Single), info.Type.In(batch.Double); {
+		case single == double: // one of those above
+		case o.Precision == batch.Double:
+			bytes += 8 * float64(info.Width)
+		default:
+			bytes += 4 * float64(info.Width)
 		}
 	}
 	return bytes
