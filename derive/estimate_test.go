@@ -11,9 +11,9 @@ import (
 
 	"clearance/batch"
 	"clearance/cpu"
-	"clearance/derive/lanes"
 	"clearance/dispatch"
 	"clearance/geom"
+	kernel "clearance/kernels/derive"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -74,7 +74,7 @@ func TestEstimates(t *testing.T) {
 		}
 		for _, name := range []string{"ref", "cpu"} {
 			answers := answersOf(t, name)
-			for _, variant := range append(lanes.Variants(), "off") {
+			for _, variant := range append(kernel.Variants(), "off") {
 				pass := Pass{Options: o, Answers: answers, Workers: 3, variant: variant}
 				got := newDerivatives(len(set), batch.DerivedColumns)
 				if err := pass.Run(t.Context(), job, got); err != nil {

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"clearance/batch"
-	"clearance/derive/lanes"
 	"clearance/geom"
 	"clearance/internal/testkit"
+	kernel "clearance/kernels/derive"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -142,12 +142,12 @@ func TestLanesFewRows(t *testing.T) {
 // checkDeclined asks that the kernel declines few of the rows that have all derivatives.
 func checkDeclined(t *testing.T, job *batch.Job, rows []Row, want *batch.Results) {
 	t.Helper()
-	for _, variant := range lanes.Variants() {
-		call := lanes.Call{Job: job, Answers: job.Results, Variant: variant}
-		s := lanes.NewSolver(lanes.TableOf(job.Library), &call)
+	for _, variant := range kernel.Variants() {
+		call := kernel.Call{Job: job, Answers: job.Results, Variant: variant}
+		s := kernel.NewSolver(kernel.TableOf(job.Library), &call)
 		declined := 0
-		for lo := 0; lo < len(rows); lo += lanes.Block {
-			for _, i := range s.Run(lo, min(lo+lanes.Block, len(rows))) {
+		for lo := 0; lo < len(rows); lo += kernel.Block {
+			for _, i := range s.Run(lo, min(lo+kernel.Block, len(rows))) {
 				if Smoothness(want.Column(batch.ColSmoothness).U8[i]).Full() {
 					declined++
 				}
@@ -183,7 +183,7 @@ func TestLanesLargeHulls(t *testing.T) {
 		if o.Mode == Gaussian {
 			continue // other rows have other noise
 		}
-		for _, variant := range lanes.Variants() {
+		for _, variant := range kernel.Variants() {
 			pass := Pass{Options: o, variant: variant}
 			got := newDerivatives(len(rows), batch.DerivedColumns)
 			again := newDerivatives(len(rows), batch.DerivedColumns)
@@ -213,7 +213,7 @@ func compareKernel(t *testing.T, job *batch.Job, o Options) *batch.Results {
 	if err := inGo.Run(ctx, job, want); err != nil {
 		t.Fatal(err)
 	}
-	for _, variant := range lanes.Variants() {
+	for _, variant := range kernel.Variants() {
 		pass := Pass{Options: o, variant: variant}
 		if err := pass.Run(ctx, job, got); err != nil {
 			t.Fatal(err)

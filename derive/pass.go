@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"clearance/batch"
-	"clearance/derive/lanes"
 	"clearance/internal/fault"
+	kernel "clearance/kernels/derive"
 )
 
 // Needs are the columns of answers that derivatives need. With the gap, rows that are bounds alone have no derivative.
@@ -55,7 +55,7 @@ func (p *Pass) check(r *rows) error {
 	if err := p.Options.Check(); err != nil {
 		return err
 	}
-	if err := lanes.Check(); err != nil {
+	if err := kernel.Check(); err != nil {
 		return fmt.Errorf("derive: %w", err)
 	}
 	switch query, columns := r.job.Options.Query, r.answers.Columns; {
@@ -85,12 +85,12 @@ func (p *Pass) Run(ctx context.Context, job *batch.Job, out *batch.Results) erro
 func (p *Pass) fill(ctx context.Context, r *rows, out *batch.Results) error {
 	if out.Columns&batch.DerivedColumns == batch.ColDDistance && p.Mode != Zeroth {
 		to := out.Column(batch.ColDDistance)
-		return p.rows(ctx, r, &lanes.Call{Out: out, Reported: true}, func(w *worker, i int) {
+		return p.rows(ctx, r, &kernel.Call{Out: out, Reported: true}, func(w *worker, i int) {
 			g := w.reported(r, i)
 			to.SetReals(i, g[:])
 		})
 	}
-	return p.derivatives(ctx, r, &lanes.Call{Out: out}, func(i int, d *Derivative) { put(out, i, d) })
+	return p.derivatives(ctx, r, &kernel.Call{Out: out}, func(i int, d *Derivative) { put(out, i, d) })
 }
 
 // Widths of the arrays of products: of answers (value, normal, both witnesses) and of twists.
@@ -105,7 +105,7 @@ func (p *Pass) VJP(ctx context.Context, job *batch.Job, cotangents, gradients []
 	if err := p.checkProduct(job, cotangents, gradients); err != nil {
 		return err
 	}
-	call := lanes.Call{Cotangents: cotangents, Gradients: gradients}
+	call := kernel.Call{Cotangents: cotangents, Gradients: gradients}
 	return p.derivatives(ctx, p.answersOf(job), &call, func(i int, d *Derivative) {
 		c := cotangentOf((*[AnswerWidth]float64)(cotangents[AnswerWidth*i:]))
 		g := d.VJP(&c)
@@ -118,7 +118,7 @@ func (p *Pass) JVP(ctx context.Context, job *batch.Job, twists, tangents []float
 	if err := p.checkProduct(job, tangents, twists); err != nil {
 		return err
 	}
-	call := lanes.Call{Twists: twists, Tangents: tangents}
+	call := kernel.Call{Twists: twists, Tangents: tangents}
 	return p.derivatives(ctx, p.answersOf(job), &call, func(i int, d *Derivative) {
 		c := d.JVP((*Twists)(twists[TwistWidth*i:]))
 		v := c.components()
@@ -203,7 +203,7 @@ type worker struct {
 	r      Row
 	d      Derivative
 	full   [10]Twists
-	kernel *lanes.Solver // closed with the goroutine
+	kernel *kernel.Solver // closed with the goroutine
 	parts  *partRows
 
 	about batch.RowParts // of rollouts
@@ -216,11 +216,11 @@ func (w *worker) close() {
 }
 
 // blockRows is the number of rows that a goroutine takes at a time.
-const blockRows = lanes.Block
+const blockRows = kernel.Block
 
 // derivatives differentiates all rows, in any order, by several goroutines. The kernel stores what the call asks for
 // of the rows that it serves; the others are stored one by one.
-func (p *Pass) derivatives(ctx context.Context, r *rows, call *lanes.Call, store func(i int, d *Derivative)) error {
+func (p *Pass) derivatives(ctx context.Context, r *rows, call *kernel.Call, store func(i int, d *Derivative)) error {
 	if p.Mode == Zeroth && p.Answers != nil {
 		return p.zeroth(ctx, r, store)
 	}
@@ -240,7 +240,7 @@ func (p *Pass) derivatives(ctx context.Context, r *rows, call *lanes.Call, store
 }
 
 // rows takes all rows, in any order, by several goroutines: those that the kernel declines by one.
-func (p *Pass) rows(ctx context.Context, r *rows, call *lanes.Call, one func(w *worker, i int)) error {
+func (p *Pass) rows(ctx context.Context, r *rows, call *kernel.Call, one func(w *worker, i int)) error {
 	table := p.table(r, call)
 	if table == nil {
 		return p.each(ctx, r, one)
@@ -248,7 +248,7 @@ func (p *Pass) rows(ctx context.Context, r *rows, call *lanes.Call, one func(w *
 	defer call.StopWith(ctx)()
 	return p.inBlocks(ctx, r.answers.N, blockRows, func(w *worker, lo, hi int) {
 		if w.kernel == nil {
-			w.kernel = lanes.NewSolver(table, call)
+			w.kernel = kernel.NewSolver(table, call)
 		}
 		for _, i := range w.kernel.Run(lo, hi) {
 			if ctx.Err() != nil {
@@ -261,13 +261,13 @@ func (p *Pass) rows(ctx context.Context, r *rows, call *lanes.Call, one func(w *
 
 // table sets the rows and the mode of a call, and returns the library as the kernel reads it, nil if all rows are left
 // to Go.
-func (p *Pass) table(r *rows, call *lanes.Call) *lanes.Table {
+func (p *Pass) table(r *rows, call *kernel.Call) *kernel.Table {
 	call.Job, call.First, call.Answers, call.Valid, call.Variant = r.job, r.first, r.answers, r.valid, p.variant
 	call.Derivative, call.FirstNumber = p.Options, p.FirstRow
 	if p.variant == "off" || !call.Serves() {
 		return nil
 	}
-	return lanes.TableOf(r.job.Library)
+	return kernel.TableOf(r.job.Library)
 }
 
 // each calls f for all rows, in any order, by several goroutines. It returns the error of the context.
@@ -353,7 +353,7 @@ func (d *Differentiator) Complete(ctx context.Context, job *batch.Job, lo, numbe
 	if err := p.check(r); err != nil {
 		return err
 	}
-	return p.derivatives(ctx, r, &lanes.Call{Out: out}, func(i int, d *Derivative) { put(out, i, d) })
+	return p.derivatives(ctx, r, &kernel.Call{Out: out}, func(i int, d *Derivative) { put(out, i, d) })
 }
 
 // pass is that of a query, whose first row has the number in the whole.

@@ -14,9 +14,9 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 
 	"clearance/batch"
-	"clearance/derive/lanes"
 	"clearance/geom"
 	"clearance/internal/testkit"
+	kernel "clearance/kernels/derive"
 	"clearance/verify"
 )
 
@@ -127,7 +127,7 @@ func checkRows(t *testing.T, job *batch.Job, o *Options, got *batch.Results) {
 func TestStale(t *testing.T) {
 	job := jobOfTest(t, batch.Double)
 	n := job.Results.N
-	for _, variant := range append(lanes.Variants(), "off") {
+	for _, variant := range append(kernel.Variants(), "off") {
 		for _, o := range []Options{{}, {Mode: Gumbel}, {Mode: Gaussian}} {
 			p := Pass{Options: o, variant: variant}
 			fresh, out := newDerivatives(n, batch.DerivedColumns), newDerivatives(n, batch.DerivedColumns)
@@ -182,7 +182,7 @@ func TestOrder(t *testing.T) {
 		results.CopyRow(i, job.Results, n-1-i, batch.AllColumns)
 	}
 	reversed := &batch.Job{Library: job.Library, Input: pairs, Options: job.Options, Results: results}
-	for _, variant := range append(lanes.Variants(), "off") {
+	for _, variant := range append(kernel.Variants(), "off") {
 		for _, o := range []Options{{}, {Mode: Gumbel}} {
 			p := Pass{Options: o, Workers: 2, variant: variant}
 			got, again := newDerivatives(n, batch.DerivedColumns), newDerivatives(n, batch.DerivedColumns)
@@ -458,7 +458,7 @@ func compareValues(t *testing.T, job *batch.Job, tolerance float64) {
 		if zeros := countZeros(want); zeros < 40 || zeros > n/2 {
 			t.Errorf("%d of %d rows have no derivative", zeros, n)
 		}
-		for _, variant := range lanes.Variants() {
+		for _, variant := range kernel.Variants() {
 			got := run(variant)
 			for i := range n {
 				scale, far := 1.0, 0.0
@@ -600,7 +600,7 @@ func TestStopInKernel(t *testing.T) {
 	hull := testkit.Hull(rng, r3.Vec{X: 0.5, Y: 0.3, Z: 0.4}, 200)
 	box := geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.45}}
 	job := jobOf(t, []Row{placedAtGap(rng, hull, hull, 0.1), placedAtGap(rng, box, hull, 0.1)}, batch.Double)
-	for _, variant := range lanes.Variants() {
+	for _, variant := range kernel.Variants() {
 		for _, ended := range []bool{false, true} {
 			ctx, end := context.WithCancel(t.Context())
 			samples := 30
@@ -609,10 +609,10 @@ func TestStopInKernel(t *testing.T) {
 				samples = batch.MaxDerivativeSamples
 			}
 			out := newDerivatives(2, batch.DerivedColumns)
-			call := lanes.Call{Job: job, Answers: job.Results, Out: out, Variant: variant,
+			call := kernel.Call{Job: job, Answers: job.Results, Out: out, Variant: variant,
 				Derivative: Options{Mode: Gaussian, Samples: samples}}
 			release := call.StopWith(ctx)
-			s := lanes.NewSolver(lanes.TableOf(job.Library), &call)
+			s := kernel.NewSolver(kernel.TableOf(job.Library), &call)
 			s.Run(0, 2)
 			s.Close()
 			release()

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"clearance/batch"
-	"clearance/derive/lanes"
+	kernel "clearance/kernels/derive"
 )
 
 // BodyWidth is the number of a gradient with respect to the twist of a body: of the velocity of the position of its
@@ -47,7 +47,7 @@ func (p *Pass) RolloutVJP(ctx context.Context, r *Rollout, cotangents, gradients
 			"[N,%d], and [W,M,%d]", len(cotangents), len(gradients), rows.answers.N, w, m, AnswerWidth, BodyWidth)
 	}
 	clear(gradients)
-	call := lanes.Call{Cotangents: cotangents}
+	call := kernel.Call{Cotangents: cotangents}
 	if table := p.table(rows, &call); table != nil && width == AnswerWidth {
 		defer call.StopWith(ctx)()
 		return p.inBlocks(ctx, w, worldBlock, func(k *worker, lo, hi int) {
@@ -103,19 +103,19 @@ type partRows struct {
 
 	first  int // row of the block
 	world  int // of the row that was read last
-	worlds [lanes.Block]int
-	about  [lanes.Block]batch.RowParts
-	has    [lanes.Block]bool // rows with a gradient
+	worlds [kernel.Block]int
+	about  [kernel.Block]batch.RowParts
+	has    [kernel.Block]bool // rows with a gradient
 }
 
 // newPartRows sets the kernel of k, which takes the rows.
-func newPartRows(p *Pass, k *worker, r *Rollout, rows *rows, call lanes.Call, table *lanes.Table) *partRows {
+func newPartRows(p *Pass, k *worker, r *Rollout, rows *rows, call kernel.Call, table *kernel.Table) *partRows {
 	x := &partRows{p: p, k: k, r: r, rows: rows, cotangents: call.Cotangents,
-		gradients: make([]float64, TwistWidth*lanes.Block)}
+		gradients: make([]float64, TwistWidth*kernel.Block)}
 	job := *rows.job
 	job.Input = x
 	call.Job, call.Gradients, call.OfBlock = &job, x.gradients, true
-	k.kernel = lanes.NewSolver(table, &call)
+	k.kernel = kernel.NewSolver(table, &call)
 	return x
 }
 
@@ -143,8 +143,8 @@ func (x *partRows) run(ctx context.Context, lo, hi int, gradients []float64) {
 	begin, _ := x.r.Range(lo)
 	_, end := x.r.Range(hi - 1)
 	x.world = lo
-	for x.first = begin; x.first < end && ctx.Err() == nil; x.first += lanes.Block {
-		last := min(x.first+lanes.Block, end)
+	for x.first = begin; x.first < end && ctx.Err() == nil; x.first += kernel.Block {
+		last := min(x.first+kernel.Block, end)
 		for _, left := range k.kernel.Run(x.first, last) {
 			i, j := int(left), int(left)-x.first
 			var g Twists

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"clearance/batch"
-	"clearance/derive/lanes"
 	"clearance/geom"
 	"clearance/internal/testkit"
+	kernel "clearance/kernels/derive"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -117,7 +117,7 @@ func TestGaussianMeanOfKernel(t *testing.T) {
 		ball.Position = r3.Add(half, r3.Scale(0.2+0.1, out))
 		row := solve(geom.Sphere{R: 0.2}, shape, ball, geom.IdentityPose())
 		job := jobOf(t, slices.Repeat([]Row{row}, n), batch.Double)
-		for _, variant := range lanes.Variants() {
+		for _, variant := range kernel.Variants() {
 			got := newDerivatives(n, batch.DerivedColumns)
 			pass := Pass{Options: Options{Mode: Gaussian, Epsilon: epsilon, Samples: samples, Seed: 5},
 				variant: variant}

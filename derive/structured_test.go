@@ -11,9 +11,9 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 
 	"clearance/batch"
-	"clearance/derive/lanes"
 	"clearance/geom"
 	"clearance/internal/testkit"
+	kernel "clearance/kernels/derive"
 	"clearance/ref"
 )
 
@@ -156,7 +156,7 @@ func compareFlags(t *testing.T, job *batch.Job, pass Pass) *batch.Results {
 	if err := pass.Run(t.Context(), job, want); err != nil {
 		t.Fatal(err)
 	}
-	for _, variant := range lanes.Variants() {
+	for _, variant := range kernel.Variants() {
 		pass.variant = variant
 		if err := pass.Run(t.Context(), job, got); err != nil {
 			t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 
 	"clearance/batch"
-	"clearance/derive/lanes"
 	"clearance/geom"
+	kernel "clearance/kernels/derive"
 	"clearance/ref"
 )
 
@@ -151,7 +151,7 @@ type estimates struct {
 
 	block []estimate
 	used  []*estimate // of the block, those that have an answer
-	s     lanes.Samples
+	s     kernel.Samples
 	pairs *batch.Pairs // of a block, and the answers
 	out   *batch.Results
 	job   batch.Job
@@ -180,7 +180,7 @@ func (p *Pass) zeroth(ctx context.Context, r *rows, store func(i int, d *Derivat
 	e := &estimates{p: p, r: r, store: store, block: make([]estimate, block)}
 	e.pairs, e.out = batch.NewPairs(block*part), batch.NewResults(block*part, &o)
 	e.job = batch.Job{Library: r.job.Library, Options: o}
-	e.s = lanes.Samples{Seed: p.Seed, Epsilon: epsilon, Noise: make([]float64, 6*block*(part+3)),
+	e.s = kernel.Samples{Seed: p.Seed, Epsilon: epsilon, Noise: make([]float64, 6*block*(part+7)),
 		Sums: make([]float64, 60*block)}
 	for lo := 0; lo < n; lo += block {
 		if err := e.take(ctx, lo, min(lo+block, n), samples, part); err != nil {
@@ -291,7 +291,7 @@ func (e *estimates) sample(ctx context.Context, first, count int) error {
 	})
 }
 
-// displace is [lanes.Samples.Displace].
+// displace is [kernel.Samples.Displace].
 func (e *estimates) displace(lo, hi int) {
 	s := &e.s
 	stride := s.Stride()
@@ -309,7 +309,7 @@ func (e *estimates) displace(lo, hi int) {
 	}
 }
 
-// add is [lanes.Samples.Add].
+// add is [kernel.Samples.Add].
 func (e *estimates) add(lo, hi int) {
 	s := &e.s
 	a, stride := s.Answers, s.Stride()

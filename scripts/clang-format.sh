@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 version=23.1.5
 files=(
 	kernels/*/*.h kernels/*/*.c kernels/*/*/*.c kernels/testdata/*.h kernels/testdata/*.c
-	derive/lanes/*.h derive/lanes/*.c
+	kernels/derive/include/*.h
 	rollout/broadphase/*.h rollout/broadphase/*.c
 	engine/internal/vk/*.h engine/internal/vk/*.c
 	cmd/libclearance/*.h cmd/libclearance/testdata/*.h cmd/libclearance/testdata/*.c

@@ -43,7 +43,8 @@ func TestApexShare(t *testing.T) {
 func TestZoneCaps(t *testing.T) {
 	forms := []struct{ file, widest, count string }{
 		{"derive/minima.go", `(?m)^\twidestHalved = ([0-9.]+)$`, `(?m)^\thalvedCaps +=\s+([0-9]+)$`},
-		{"derive/lanes/zone.h", `(?m)^#define WIDEST_CAP ([0-9.]+)\b`, `(?m)^#define MAX_CAPS ([0-9]+)$`},
+		{"kernels/derive/include/minima.h", `(?m)^#define WIDEST_ZONE_CAP ([0-9.]+)\b`,
+			`(?m)^#define MAX_CAPS ([0-9]+)$`},
 		{"shaders/derivative_minima.glsl", `(?m)^const double WIDEST_ZONE_CAP = ([0-9.]+)lf;`,
 			`(?m)^const uint ZONE_CAPS = ([0-9]+)u;$`},
 	}

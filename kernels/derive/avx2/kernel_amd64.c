@@ -1,0 +1,6 @@
+//go:build cgo && !race && !noavx2
+
+#include "../../isa/target_avx2.h"
+#define UNIT clr_derive_avx2
+#include "../include/kernel.h"
+#include "../../isa/target_end.h"

@@ -1,0 +1,6 @@
+//go:build cgo && !race && !noavx512
+
+#include "../../isa/target_avx512.h"
+#define UNIT clr_derive_avx512
+#include "../include/kernel.h"
+#include "../../isa/target_end.h"

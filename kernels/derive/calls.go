@@ -1,0 +1,104 @@
+package derive
+
+import (
+	"context"
+	"sync/atomic"
+
+	"clearance/batch"
+	"clearance/kernels"
+)
+
+// environment is what CLEARANCE_SIMD names, "" without it: off, or a variant that this machine has.
+var environment, errEnvironment = choice()
+
+// choice returns the name of the environment. The error of one that is none leaves no kernel.
+func choice() (string, error) {
+	name, err := kernels.Named("", "")
+	if err != nil {
+		return kernels.Off, err
+	}
+	return name, nil
+}
+
+// Check returns the error of a choice by the environment that the other kernels refuse.
+func Check() error { return errEnvironment }
+
+// Block is the largest number of rows of a [Solver.Run].
+const Block = 256
+
+// Call is a batch of answers to differentiate.
+type Call struct {
+	Job     *batch.Job
+	First   int            // row 0 of the answers is this row of the job
+	Answers *batch.Results // with distance, normal, witnesses and status
+	Valid   bool           // rows with an answer are valid: a back end has checked them
+
+	// Reported asks for the column d_distance of Out alone, in closed form by normals and witnesses as they are.
+	Reported bool
+
+	// Derivative says which derivatives other calls take. Row 0 of the answers has the number FirstNumber, which the
+	// noise is keyed by.
+	Derivative  batch.Derivative
+	FirstNumber uint64
+
+	// Variant is one of [Variants], or "" for the one that the environment or the processor chooses.
+	Variant string
+
+	// The derivatives to compute; each may be nil.
+	Out                   *batch.Results // columns of derivatives
+	Cotangents, Gradients []float64      // [N,10], [N,12]: cotangents times the Jacobians
+	Twists, Tangents      []float64      // [N,12], [N,10]: the Jacobians times twists
+
+	// OfBlock says that Gradients are those of the rows of a [Solver.Run] alone, [Block,12], each Run from row 0 on.
+	OfBlock bool
+
+	stop *int32 // not 0: the samples of a row end, whose derivatives then hold anything
+}
+
+// StopWith has the samples of rows end with a context. What it returns releases it.
+func (c *Call) StopWith(ctx context.Context) (release func()) {
+	stop := new(int32)
+	c.stop = stop
+	if ctx.Err() != nil {
+		*stop = 1
+	}
+	end := context.AfterFunc(ctx, func() { atomic.StoreInt32(stop, 1) })
+	return func() { end() }
+}
+
+// Serves reports whether the kernel supports a call: it has signed distances and growth distances, and no derivatives
+// of order zero. It does not check the warm starts of rows that are not Valid.
+func (c *Call) Serves() bool {
+	o, d := &c.Job.Options, &c.Derivative
+	q := o.Query.Info()
+	if !c.Reported && d.Mode == batch.ZerothDerivative {
+		return false
+	}
+	return (q.SignedDistance || o.Query == batch.Growth) && !q.Boolean() && (c.Valid || o.WarmStart == nil)
+}
+
+// Samples are estimates of order zero of rows: the samples from First on, Count of each row, at other poses of B. Pair
+// r·Count + s, and its answer, are those of sample s of row r.
+type Samples struct {
+	First, Count int
+	Seed         uint64
+	Epsilon      float64
+
+	// Of rows: their numbers in the noise, sizes, poses of B, [3] and [4], and answers, [10].
+	Number                       []uint64
+	Size, Position, Rotation, At []float64
+
+	Noise   []float64 // [rows,6,Stride]
+	Pairs   *batch.Pairs
+	Answers *batch.Results // in double precision
+	Sums    []float64      // [rows,10,6]
+}
+
+// Stride is Count rounded up to full vectors.
+func (s *Samples) Stride() int { return padded(s.Count) }
+
+// align is DERIVE_ALIGN of api.h, the lanes of the longest vectors.
+const align = 8
+
+// padded is n rounded up to full vectors.
+func padded(n int) int { return (n + align - 1) / align * align }

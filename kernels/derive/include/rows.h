@@ -1,0 +1,257 @@
+// Rows of a call: the numbers of columns, a row per lane, and shapes at their poses.
+
+#ifndef CLR_DERIVE_ROWS_H
+#define CLR_DERIVE_ROWS_H
+
+#include "api.h"
+#include "vectors.h"
+
+#define MIN_SIZE 1e-9         // of package geom
+#define MAX_LENGTH 1e9        // of package batch
+#define MAX_RELATIVE_GAP 1e-3 // the constants of package derive of these names
+#define FAR_SHARE 1e-6
+#define LEAST_GROWTH 1e-9
+#define MAX_LENGTH_ERROR 1e-3
+
+// number is number i of a column of float32 or float64.
+ALWAYS double number(int single, const void *column, int64_t i) {
+    return single ? (double)((const float *)column)[i] : ((const double *)column)[i];
+}
+
+#if W == 4
+#ifdef __clang__
+#define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+#define SHUFFLE(a, b, i, j, k, l) __builtin_shuffle(a, b, (__m256i){i, j, k, l})
+#endif
+#endif
+
+// run is the W numbers from i on.
+ALWAYS VF run(int single, const void *column, int64_t i) {
+    return single ? WIDEN((const float *)column + i) : LOADU((const double *)column + i);
+}
+
+// successive reports whether rows are neighbors: most are. The last row may be repeated.
+ALWAYS int successive(const int64_t row[W]) {
+    int are = 1;
+    for (int i = 1; i < W; i++) are &= row[i] == row[0] + i;
+    return are;
+}
+
+// strided is number k of rows of a width.
+#define STRIDED(i, single, column, row, width, k) number(single, column, width *row[i] + k)
+ALWAYS VF strided(int single, const void *column, const int64_t row[W], int width, int k) {
+    return LANEWISE(STRIDED, single, column, row, width, k);
+}
+
+// numbers and numbers3 are rows of columns of width 1 and 3.
+ALWAYS VF numbers(int single, const void *column, const int64_t row[W]) {
+    return successive(row) ? run(single, column, row[0]) : strided(single, column, row, 1, 0);
+}
+ALWAYS V3 numbers3(int single, const void *column, const int64_t row[W]) {
+    if (!successive(row))
+        return (V3){strided(single, column, row, 3, 0), strided(single, column, row, 3, 1),
+                    strided(single, column, row, 3, 2)};
+    const int64_t i = 3 * row[0];
+    const VF p = run(single, column, i), q = run(single, column, i + W), r = run(single, column, i + 2 * W);
+#ifdef RUN_OF_THREE
+    double v[3 * W];
+    VF out[4];
+    STOREU(v, p);
+    STOREU(v + W, q);
+    STOREU(v + 2 * W, r);
+    RUN_OF_THREE(out, v);
+    return (V3){out[0], out[1], out[2]};
+#elif W == 4
+    return (V3){SHUFFLE(SHUFFLE(p, q, 0, 3, 6, 6), r, 0, 1, 2, 5), SHUFFLE(SHUFFLE(p, q, 1, 4, 7, 7), r, 0, 1, 2, 6),
+                SHUFFLE(SHUFFLE(p, q, 2, 5, 5, 5), r, 0, 1, 4, 7)};
+#else
+    return (V3){(VF){p[0], q[1]}, (VF){p[1], r[0]}, (VF){q[0], r[1]}};
+#endif
+}
+
+ALWAYS VF gather(const double *from, const int64_t row[W], int width, int k) { return strided(0, from, row, width, k); }
+ALWAYS V3 gather3(const double *from, const int64_t row[W], int width, int k) {
+    return (V3){gather(from, row, width, k), gather(from, row, width, k + 1), gather(from, row, width, k + 2)};
+}
+
+// four stores four numbers of a row.
+#if W > 2
+ALWAYS void four(void *to, int single, int64_t at, __m256d x) {
+    if (single) _mm_storeu_ps((float *)to + at, _mm256_cvtpd_ps(x));
+    else _mm256_storeu_pd((double *)to + at, x);
+}
+ALWAYS void block(void *to, int single, const int64_t at[4], __m256d a, __m256d b, __m256d c, __m256d d) {
+    const __m256d ab = _mm256_unpacklo_pd(a, b), ab1 = _mm256_unpackhi_pd(a, b);
+    const __m256d cd = _mm256_unpacklo_pd(c, d), cd1 = _mm256_unpackhi_pd(c, d);
+    four(to, single, at[0], _mm256_permute2f128_pd(ab, cd, 0x20));
+    four(to, single, at[1], _mm256_permute2f128_pd(ab1, cd1, 0x20));
+    four(to, single, at[2], _mm256_permute2f128_pd(ab, cd, 0x31));
+    four(to, single, at[3], _mm256_permute2f128_pd(ab1, cd1, 0x31));
+}
+#endif
+
+// rows4 stores four vectors as rows: lane i of the four goes to value at[i] and the three that follow.
+ALWAYS void rows4(void *to, int single, const int64_t at[W], VF a, VF b, VF c, VF d) {
+#if W == 8
+    block(to, single, at, _mm512_castpd512_pd256(a), _mm512_castpd512_pd256(b), _mm512_castpd512_pd256(c),
+          _mm512_castpd512_pd256(d));
+    block(to, single, at + 4, _mm512_extractf64x4_pd(a, 1), _mm512_extractf64x4_pd(b, 1), _mm512_extractf64x4_pd(c, 1),
+          _mm512_extractf64x4_pd(d, 1));
+#elif W == 4
+    block(to, single, at, a, b, c, d);
+#else
+    const VF x[4] = {a, b, c, d};
+    for (int i = 0; i < W; i++) {
+        for (int k = 0; k < 4; k++) {
+            if (single) ((float *)to)[at[i] + k] = (float)x[k][i];
+            else ((double *)to)[at[i] + k] = x[k][i];
+        }
+    }
+#endif
+}
+
+// twelve stores a row of twelve per lane.
+ALWAYS void twelve(void *to, int single, const int64_t row[W], V3 va, V3 wa, V3 vb, V3 wb) {
+    int64_t at[3][W];
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < W; i++) at[k][i] = 12 * row[i] + 4 * k;
+    rows4(to, single, at[0], va.x, va.y, va.z, wa.x);
+    rows4(to, single, at[1], wa.y, wa.z, vb.x, vb.y);
+    rows4(to, single, at[2], vb.z, wb.x, wb.y, wb.z);
+}
+
+// side is one shape of each lane. Positions are relative to that of A.
+typedef struct {
+    VF r[9]; // rotation, row by row
+    V3 position;
+    VF radius;
+    VF p[3]; // parameters
+    const derive_shape *shape[W];
+} side;
+
+#define OF_SHAPE(i, s, field) (s)->shape[i]->field
+#define OF_SHAPES(s, field) LANEWISE(OF_SHAPE, s, field) // a number of the shape of each lane
+
+// place reads a shape of each lane with its pose. It returns the lanes whose index and pose are valid by far; the
+// others get any shape.
+ALWAYS VM place(side *s, const derive_call *c, const int64_t from[W], const int32_t *shape, const double *positions,
+                const double *rotations) {
+    const double *rows[W];
+    VF q[4];
+    unsigned known = 0;
+    for (int i = 0; i < W; i++) {
+        const int32_t k = shape[from[i]], good = (uint64_t)k < (uint64_t)c->shape_count;
+        s->shape[i] = c->shapes + (good ? k : 0);
+        known |= (unsigned)good << i;
+        rows[i] = rotations + 4 * from[i];
+    }
+    ROWS(q, rows, 15);
+    s->radius = OF_SHAPES(s, radius);
+    for (int j = 0; j < 3; j++) s->p[j] = OF_SHAPES(s, parameter[j]);
+    s->position = numbers3(0, positions, from);
+    const VF square = FMA(q[3], q[3], FMA(q[2], q[2], FMA(q[1], q[1], q[0] * q[0])));
+    quaternion_matrix64(2 / square, q[0], (V3){q[1], q[2], q[3]}, s->r);
+    const VF most = SET1(MAX_LENGTH);
+    VM near = MAND(LE(magnitude(s->position.x), most), LE(magnitude(s->position.y), most));
+    near = MAND(near, LE(magnitude(s->position.z), most));
+    return MAND(MAND(MFROM(known), near), MAND(LT(SET1(1e-100), square), LT(square, SET1(1e100))));
+}
+
+ALWAYS VF size_of(const side *s) { return OF_SHAPES(s, size); }
+ALWAYS VM unbounded(const side *s) {
+    unsigned are = 0;
+    for (int i = 0; i < W; i++) are |= (unsigned)(s->shape[i]->class == DERIVE_HALFSPACE) << i;
+    return MFROM(are);
+}
+ALWAYS VM grows(const side *s) {
+    unsigned are = 0;
+    for (int i = 0; i < W; i++) are |= (unsigned)(s->shape[i]->grows != 0) << i;
+    return MFROM(are);
+}
+
+// center_of is the center of growth from the position, world axes.
+ALWAYS V3 center_of(const side *s) {
+    VF x[3];
+    for (int j = 0; j < 3; j++) x[j] = OF_SHAPES(s, center[j]);
+    return apply64(s->r, (V3){x[0], x[1], x[2]});
+}
+
+// Derivatives of values alone, in closed form by the normal and the witnesses as they are. With v_i(x) the velocity of
+// the point x of a body,
+//
+//     dδ = n·(v_B(b) - v_A(a)),  and of growth distances  dα = n·(v_B(x) - v_A(x))/h,  h = n·(ā - b̄),
+//
+// where ā and b̄ are the witnesses from the centers and x the common point. The reference is read.go of derive.
+
+// to_common moves the witnesses a and b, from the positions of their bodies, to the common point. It returns h. A
+// half-space does not grow: its witness is the common point. between is the position of B from that of A.
+ALWAYS VF to_common(const side *sa, const side *sb, V3 n, V3 between, V3 *a, V3 *b) {
+    V3 zero = {SET1(0), SET1(0), SET1(0)};
+    VM fixed_a = unbounded(sa), fixed_b = unbounded(sb);
+    V3 ca = sel64(fixed_a, *a, center_of(sa)), cb = sel64(fixed_b, *b, center_of(sb));
+    V3 bar_a = sel64(fixed_a, zero, sub64(*a, ca)), bar_b = sel64(fixed_b, zero, sub64(*b, cb));
+    VF h = dot64(n, sub64(bar_a, bar_b)), growth = dot64(n, add64(sub64(cb, ca), between)) / h;
+    V3 of_a = axpy64(growth, bar_a, ca), of_b = axpy64(growth, bar_b, cb);
+    *a = sel64(fixed_a, add64(of_b, between), of_a);
+    *b = sel64(fixed_a, of_b, sub64(of_a, between));
+    return h;
+}
+
+// rows_values stores the derivatives of the values of W rows, zeros of those that have none. It returns the lanes
+// that are left to the reference, which decides whether their shapes and poses are valid.
+ALWAYS int rows_values(const derive_call *c, int single, int single_out, const int64_t row[W]) {
+    int64_t from[W];
+    int decided = 0, left = 0;
+    for (int i = 0; i < W; i++) {
+        from[i] = c->first + row[i];
+        if (c->status[row[i]] <= CLR_STATUS_PENETRATING && (!c->marks || c->marks[row[i]] == DERIVE_ANSWERED))
+            decided |= 1 << i;
+    }
+    V3 pa = numbers3(0, c->position_a, from), pb = numbers3(0, c->position_b, from);
+    V3 n = numbers3(single, c->normal, row);
+    V3 a = sub64(numbers3(single, c->witness_a, row), pa), b = sub64(numbers3(single, c->witness_b, row), pb);
+    VF value = numbers(single, c->value, row), gap = c->gap ? numbers(1, c->gap, row) : SET1(0);
+    VF scale = c->growth ? MAX(value, SET1(1)) : MAX(magnitude(value), SET1(MIN_SIZE)), over = SET1(1);
+    // Shapes tell the scale of the pair, which is at least the distance.
+    int checked = !c->valid || c->growth, scaled = !c->growth && MBITS(LE(gap, MAX_RELATIVE_GAP * scale)) != (int)LANES;
+    if (decided && (checked || scaled)) {
+        side sa, sb;
+        VM valid = place(&sa, c, from, c->shape_a, c->position_a, c->rotation_a);
+        valid = MAND(valid, place(&sb, c, from, c->shape_b, c->position_b, c->rotation_b));
+        valid = MANDN(valid, MAND(unbounded(&sa), unbounded(&sb)));
+        if (c->growth) {
+            valid = MAND(valid, MOR(grows(&sa), grows(&sb)));
+            VF h = to_common(&sa, &sb, n, sub64(pb, pa), &a, &b);
+            over = 1 / SEL(LT(SET1(0), h), h, SET1(0));
+        } else {
+            scale = MAX(size_of(&sa) + size_of(&sb) + magnitude(value), SET1(MIN_SIZE));
+        }
+        left = decided & ~MBITS(valid);
+    }
+    VM ok =
+        MAND(MAND(MANDN(MFROM(decided & ~left), LT(SET1(c->cut_off), value - gap)), LE(gap, MAX_RELATIVE_GAP * scale)),
+             LT(magnitude(dot64(n, n) - 1), SET1(MAX_LENGTH_ERROR)));
+    n = scale64(over, n);
+    V3 torque_a = cross64(n, a), torque_b = cross64(b, n);
+    if (c->growth) ok = MAND(ok, LT(SET1(LEAST_GROWTH), value));
+    ok = MAND(ok, MAND(MAND(MAND(is_finite(value), is_finite3(n)), is_finite3(torque_a)), is_finite3(torque_b)));
+    n = where3(ok, n);
+    twelve(c->d_value, single_out, row, neg64(n), where3(ok, torque_a), n, where3(ok, torque_b));
+    return left;
+}
+
+ALWAYS int32_t values(const derive_call *c, int single, int single_out, int64_t lo, int64_t hi, int32_t *declined) {
+    int32_t count = 0;
+    for (int64_t i = lo; i < hi; i += W) {
+        int64_t row[W];
+        int n = hi - i < W ? (int)(hi - i) : W;
+        for (int k = 0; k < W; k++) row[k] = i + (k < n ? k : n - 1);
+        int left = rows_values(c, single, single_out, row);
+        for (int k = 0; k < n; k++)
+            if (left >> k & 1) declined[count++] = (int32_t)row[k];
+    }
+    return count;
+}
+
+#endif

@@ -1,0 +1,32 @@
+//go:build !cgo
+
+package derive
+
+import "clearance/batch"
+
+// Table is empty without cgo.
+type Table struct{}
+
+// TableOf returns nil: without cgo there is no kernel.
+func TableOf(*batch.Library) *Table { return nil }
+
+// Solver is empty without cgo.
+type Solver struct{}
+
+// NewSolver is never called, since there are no tables.
+func NewSolver(*Table, *Call) *Solver { return nil }
+
+// Close does nothing.
+func (*Solver) Close() {}
+
+// Run is never called.
+func (*Solver) Run(lo, hi int) []int32 { return nil }
+
+// Variants returns none.
+func Variants() []string { return nil }
+
+// Displace returns false.
+func (*Samples) Displace(variant string, lo, hi int) bool { return false }
+
+// Add returns false.
+func (*Samples) Add(variant string, lo, hi int) bool { return false }

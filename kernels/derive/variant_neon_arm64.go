@@ -1,0 +1,7 @@
+//go:build cgo && !race && !noneon
+
+package derive
+
+import "clearance/kernels/derive/neon"
+
+func init() { compiled["neon"] = neon.Unit }
