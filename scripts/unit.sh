@@ -6,7 +6,8 @@
 # for a test that hangs: a package takes some minutes, and thirty times as long on a busy machine.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-(($#)) || set -- -timeout 8h -vet=off ./engine ./tests/conformance ./cmd/batchbench ./kernels/... ./cpu/... ./... ./lab/...
+(($#)) || set -- -timeout 8h -vet=off \
+	./engine ./tests/conformance ./cmd/batchbench ./kernels/... ./cpu/... ./... ./lab/...
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
