@@ -144,8 +144,8 @@ func (r *Report) page() ([]byte, error) {
 	if r.Bandwidth > 0 {
 		memory = fmt.Sprintf("the memory of every machine moves %.0f GB/s", float64(r.Bandwidth)/1e9)
 	}
-	fmt.Fprintf(&b, "[What the columns mean, and which machine they speak for](../../docs/scaling.md). Rates are "+
-		"predicted, not measured; %s. The last column is what the most cores would move if no memory held "+
+	fmt.Fprintf(&b, "[What the columns mean, and which machine they speak for](../../docs/performance.md#more-cores). "+
+		"Rates are predicted, not measured; %s. The last column is what the most cores would move if no memory held "+
 		"them.\n\n", memory)
 	if err := r.Table(&b); err != nil {
 		return nil, err
