@@ -3,8 +3,8 @@
 package contact
 
 /*
-#cgo CFLAGS: -std=c11 -Wall -I${SRCDIR}/include
-#include "api.h"
+#cgo CFLAGS: -std=c11 -Wall
+#include "include/api.h"
 
 // Columns come by value, since what lies in memory of Go has no pointers into it.
 static uint32_t call_sweep(const contact_kernels *k, const contact_options *o, contact_columns c, const int32_t *world,

@@ -13,7 +13,7 @@ import (
 // variants are those of this processor architecture, best first.
 var variants = []variant{
 	{"avx512", cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX512BW, cpuid.AVX2, cpuid.FMA3,
-		cpuid.BMI1, cpuid.POPCNT), avx512.Kernels()},
-	{"avx2", cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3, cpuid.BMI1, cpuid.POPCNT), avx2.Kernels()},
-	{Portable, true, portable.Kernels()},
+		cpuid.BMI1, cpuid.POPCNT), avx512.Kernels},
+	{"avx2", cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3, cpuid.BMI1, cpuid.POPCNT), avx2.Kernels},
+	{Portable, true, portable.Kernels},
 }

@@ -5,4 +5,4 @@ package contact
 import "clearance/kernels/contact/portable"
 
 // variants are those of this processor architecture.
-var variants = []variant{{Portable, true, portable.Kernels()}}
+var variants = []variant{{Portable, true, portable.Kernels}}

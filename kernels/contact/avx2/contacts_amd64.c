@@ -9,8 +9,8 @@
 #define LANES_AVX2
 #define MANIFOLD contact_manifold_avx2
 #define ASSEMBLE contact_assemble_avx2
-#include "manifold.h"
-#include "contacts.h"
+#include "../include/manifold.h"
+#include "../include/contacts.h"
 
 #if defined(__clang__)
 #pragma clang attribute pop

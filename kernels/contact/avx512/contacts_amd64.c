@@ -10,8 +10,8 @@
 #define LANES_AVX2
 #define MANIFOLD contact_manifold_avx512
 #define ASSEMBLE contact_assemble_avx512
-#include "manifold.h"
-#include "contacts.h"
+#include "../include/manifold.h"
+#include "../include/contacts.h"
 
 #if defined(__clang__)
 #pragma clang attribute pop

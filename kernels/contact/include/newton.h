@@ -1,12 +1,10 @@
-// Proximal Newton method for one world, in float64. The including file defines NEWTON, the name of the function. The
+// Proximal Newton method for one world, in float64. The
 // method is that of proximalNewton in package contact, which says what it minimizes; here velocities and Jacobians are
 // rows of 8 numbers, 6 of them in use, so that row operations are those of vectors. Products are fused with sums only
 // by FMA, FNMA and fused.
 
 #include "api.h"
-#include "../../isa/real64.h"
-#include "scalars.h"
-#include "units.h"
+#include "arithmetic.h"
 
 enum { ALIGN = 64, FOUR = W > 4 ? W : 4 };
 
@@ -16,7 +14,7 @@ typedef double four[FOUR] __attribute__((aligned(FOUR * 8))); // 3 of them in us
 typedef struct {
     double mass, inverse_mass, inertia[6], inverse_inertia[6];
     eight free, base, gradient, force, step; // base = v_free + M⁻¹Jᵀλᵏ
-    double violation, speed;                 // of its island, see set_scales
+    double violation, speed;                 // of its island, see set_row_scales
 } moving;
 
 typedef struct {
@@ -136,10 +134,180 @@ static void heights(world *w) {
     }
 }
 
-#include "elimination.h"
+// The linear system of Newton's method: M + JᵀHJ in blocks of 6×6, of which only those that are not zero, before or
+// during the elimination, have memory. The bodies are numbered in the order of their elimination.
 
-// relative sets out to c + Jv of a contact.
-INLINE void relative(four out, const row *r, const four c, const eight *v) {
+// order finds an order of elimination by minimum degree [George1989, section 2]: the next body is the one with the
+// fewest neighbours, which then become neighbours of each other. graph has a row of bits for each body, its neighbours,
+// and is overwritten. place is the number of each body. It sets the blocks of the matrix.
+static void order(world *w, uint64_t *graph, int32_t *place, int32_t *degree) {
+    int n = w->bodies, words = words_of(n), listed = 0;
+    for (int v = 0; v < n; v++) {
+        place[v] = -1, degree[v] = 0;
+        for (int i = 0; i < words; i++) degree[v] += __builtin_popcountll(graph[(int64_t)v * words + i]);
+    }
+    for (int k = 0; k < n; k++) {
+        int next = -1;
+        for (int v = 0; v < n; v++)
+            if (place[v] < 0 && (next < 0 || degree[v] < degree[next])) next = v;
+        const uint64_t *row = graph + (int64_t)next * words;
+        place[next] = k;
+        w->first[k] = listed;
+        for (int i = 0; i < words; i++)
+            for (uint64_t bits = row[i]; bits; bits &= bits - 1) w->later[listed++] = 64 * i + __builtin_ctzll(bits);
+        for (int j = w->first[k]; j < listed; j++) {
+            int v = w->later[j];
+            uint64_t *of = graph + (int64_t)v * words;
+            degree[v] = 0;
+            for (int i = 0; i < words; i++) of[i] |= row[i];
+            of[v / 64] &= ~((uint64_t)1 << v % 64);
+            of[next / 64] &= ~((uint64_t)1 << next % 64);
+            for (int i = 0; i < words; i++) degree[v] += __builtin_popcountll(of[i]);
+        }
+    }
+    w->first[n] = listed;
+    w->blocks = n;
+    for (int k = 0; k < n; k++) {
+        w->slot[(int64_t)k * n + k] = k;
+        for (int j = w->first[k]; j < w->first[k + 1]; j++) {
+            int q = w->later[j] = place[w->later[j]];
+            w->slot[(int64_t)k * n + q] = w->blocks++;
+            w->slot[(int64_t)q * n + k] = w->blocks++;
+        }
+    }
+}
+
+// block_of is the block of the matrix of the rows of body p and the columns of body q.
+INLINE eight *block_of(world *w, int p, int q) { return w->matrix[w->slot[(int64_t)p * w->bodies + q]]; }
+
+// add_block adds the block JpᵀHJq to the matrix; left is JpᵀH.
+INLINE void add_block(eight *to, const eight left[3], const eight *right) {
+    for (int i = 0; i < 6; i++) {
+        for (int j = 0; j < 8; j += W) {
+            VF x = LOADU(to[i] + j);
+            for (int k = 0; k < 3; k++) x = FMA(SET1(left[k][i]), LOADU(right[k] + j), x);
+            STOREU(to[i] + j, x);
+        }
+    }
+}
+
+// assemble forms M + JᵀHJ.
+static void assemble(world *w) {
+    memset(w->matrix, 0, (size_t)w->blocks * sizeof *w->matrix);
+    for (int b = 0; b < w->bodies; b++) {
+        eight *m = w->matrix[b];
+        double *i = w->body[b].inertia, full[3][3] = {{i[0], i[3], i[4]}, {i[3], i[1], i[5]}, {i[4], i[5], i[2]}};
+        for (int k = 0; k < 3; k++) m[k][k] = w->body[b].mass;
+        for (int k = 0; k < 3; k++) memcpy(m[3 + k] + 3, full[k], sizeof full[k]);
+    }
+    for (int i = 0; i < w->n; i++) {
+        row *r = &w->rows[i];
+        if (r->h[2][2] == 0) continue;
+        for (int s = 0; s < 2; s++) {
+            int p = s ? r->b : r->a;
+            if (p < 0) continue;
+            eight *j = s ? r->jb : r->ja, left[3];
+            for (int c = 0; c < 3; c++) {
+                VF h0 = SET1(r->h[0][c]), h1 = SET1(r->h[1][c]), h2 = SET1(r->h[2][c]);
+                for (int k = 0; k < 8; k += W)
+                    STOREU(left[c] + k, FMA(h2, LOADU(j[2] + k), FMA(h0, LOADU(j[0] + k), h1 * LOADU(j[1] + k))));
+            }
+            if (r->a >= 0) add_block(block_of(w, p, r->a), left, r->ja);
+            if (r->b >= 0) add_block(block_of(w, p, r->b), left, r->jb);
+        }
+    }
+}
+
+// triangular replaces a block by the factors of it, without pivoting: a unit lower triangle, and an upper triangle with
+// the inverses of its diagonal. It returns 0 if a pivot vanishes, which matrices of the NCP can do.
+INLINE int triangular(eight *d) {
+    for (int c = 0; c < 6; c++) {
+        double pivot = d[c][c], inverse = 1 / pivot;
+        if (!(__builtin_fabs(pivot) > 0)) return 0;
+        for (int i = c + 1; i < 6; i++) {
+            double f = d[i][c] * inverse;
+            d[i][c] = f;
+            for (int j = c + 1; j < 6; j++) d[i][j] = fused(-f, d[c][j], d[i][j]);
+        }
+        d[c][c] = inverse;
+    }
+    return 1;
+}
+
+// divide replaces x by D⁻¹x, given the factors of D.
+INLINE void divide(const eight *d, eight *x) {
+    for (int j = 0; j < 8; j += W) {
+        VF y[6];
+        for (int i = 0; i < 6; i++) y[i] = LOADU(x[i] + j);
+        for (int c = 0; c < 5; c++)
+            for (int i = c + 1; i < 6; i++) y[i] = FNMA(SET1(d[i][c]), y[c], y[i]);
+        for (int c = 5; c >= 0; c--) {
+            y[c] *= SET1(d[c][c]);
+            for (int i = 0; i < c; i++) y[i] = FNMA(SET1(d[i][c]), y[c], y[i]);
+        }
+        for (int i = 0; i < 6; i++) STOREU(x[i] + j, y[i]);
+    }
+}
+
+INLINE void divide_vector(const eight *d, eight x) {
+    for (int c = 0; c < 5; c++)
+        for (int i = c + 1; i < 6; i++) x[i] = fused(-d[i][c], x[c], x[i]);
+    for (int c = 5; c >= 0; c--) {
+        x[c] *= d[c][c];
+        for (int i = 0; i < c; i++) x[i] = fused(-d[i][c], x[c], x[i]);
+    }
+}
+
+// subtract_product subtracts the product of two blocks.
+INLINE void subtract_product(eight *to, const eight *l, const eight *u) {
+    VF v[6][8 / W];
+    for (int c = 0; c < 6; c++)
+        for (int j = 0; j < 8 / W; j++) v[c][j] = LOADU(u[c] + W * j);
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 8 / W; j++) {
+            VF x = LOADU(to[i] + W * j);
+            for (int c = 0; c < 6; c++) x = FNMA(SET1(l[i][c]), v[c][j], x);
+            STOREU(to[i] + W * j, x);
+        }
+}
+
+INLINE void subtract_image(eight to, const eight *l, const eight x) {
+    for (int i = 0; i < 6; i++)
+        for (int c = 0; c < 6; c++) to[i] = fused(-l[i][c], x[c], to[i]);
+}
+
+// factor solves for the step by elimination without pivoting: the matrix of the convex problem is positive definite. It
+// returns 0 if a pivot vanishes or a step is not finite, and where it is stopped.
+static int factor(world *w) {
+    int n = w->bodies;
+    for (int b = 0; b < n; b++)
+        for (int i = 0; i < 8; i++) w->right[b][i] = -w->body[b].gradient[i];
+    for (int k = 0; k < n; k++) {
+        eight *d = w->matrix[k];
+        if (is_set(w->stop) || !triangular(d)) return 0;
+        divide_vector(d, w->right[k]);
+        const int32_t *later = w->later + w->first[k], *end = w->later + w->first[k + 1];
+        for (const int32_t *q = later; q < end; q++) divide(d, block_of(w, k, *q));
+        for (const int32_t *p = later; p < end; p++) {
+            const eight *l = block_of(w, *p, k);
+            subtract_image(w->right[*p], l, w->right[k]);
+            for (const int32_t *q = later; q < end; q++) subtract_product(block_of(w, *p, *q), l, block_of(w, k, *q));
+        }
+    }
+    for (int k = n - 1; k >= 0; k--)
+        for (int j = w->first[k]; j < w->first[k + 1]; j++)
+            subtract_image(w->right[k], block_of(w, k, w->later[j]), w->right[w->later[j]]);
+    for (int b = 0; b < n; b++) {
+        for (int i = 0; i < 6; i++)
+            if (w->right[b][i] - w->right[b][i] != 0) return 0;
+        memcpy(w->body[b].step, w->right[b], sizeof(eight));
+        w->body[b].step[6] = w->body[b].step[7] = 0;
+    }
+    return 1;
+}
+
+// row_velocity sets out to c + Jv of a contact.
+INLINE void row_velocity(four out, const row *r, const four c, const eight *v) {
     for (int i = 0; i < FOUR; i += W) {
         VF x = LOADU(c + i);
         if (r->a >= 0)
@@ -152,15 +320,15 @@ INLINE void relative(four out, const row *r, const four c, const eight *v) {
 
 static double larger(double x, double y) { return x > y || x != x ? x : y; }
 
-// dual_distance is the distance of c from the dual cone {c_N ≥ μ‖c_T‖}.
-static double dual_distance(const double c[3], double mu) {
+// row_dual_distance is the distance of c from the dual cone {c_N ≥ μ‖c_T‖}.
+static double row_dual_distance(const double c[3], double mu) {
     double slip = norm2(c), edge = mu * slip;
     if (c[2] >= edge) return 0;
     return slip <= -mu * c[2] ? norm(c) : (edge - c[2]) / __builtin_sqrt(fused(mu, mu, 1));
 }
 
-// natural is the residual h·‖λ − Π_K(λ − (c + Γ)/h)‖ of contact.row.residual; c includes Γ.
-static double natural(const double l[3], const double c[3], double mu, double h) {
+// row_residual is the residual h·‖λ − Π_K(λ − (c + Γ)/h)‖ of contact.row.residual; c includes Γ.
+static double row_residual(const double l[3], const double c[3], double mu, double h) {
     double x[3] = {l[0] - c[0] / h, l[1] - c[1] / h, l[2] - c[2] / h};
     double t = norm2(x), edge = mu * t;
     if (edge <= -x[2]) return h * norm(l);
@@ -169,8 +337,9 @@ static double natural(const double l[3], const double c[3], double mu, double h)
     return h * norm((double[3]){fused(-x[0], k, l[0]), fused(-x[1], k, l[1]), l[2] - n});
 }
 
-// join sets violation and speed of both bodies of a contact to the larger ones, and reports whether that changes any.
-INLINE int join(world *w, const row *r) {
+// join_islands sets violation and speed of both bodies of a contact to the larger ones, and reports whether that
+// changes any.
+INLINE int join_islands(world *w, const row *r) {
     if (r->a < 0 || r->b < 0) return 0;
     moving *a = &w->body[r->a], *b = &w->body[r->b];
     // Of numbers beyond those of the format, which are NaN, none is the larger one, so that the passes end.
@@ -181,16 +350,16 @@ INLINE int join(world *w, const row *r) {
     return 1;
 }
 
-// set_scales sets the speed scales of the contacts, see contact.worldSolver.setScales. Islands are found by passes
+// set_row_scales sets the speed scales of the contacts, see contact.worldSolver.setScales. Islands are found by passes
 // forwards and backwards over the contacts until no number changes.
-static void set_scales(world *w) {
+static void set_row_scales(world *w) {
     for (int b = 0; b < w->bodies; b++) memcpy(w->trial[b], w->body[b].free, sizeof(eight));
     for (int i = 0; i < w->n; i++) {
         row *r = &w->rows[i];
         four c;
-        relative(c, r, r->fixed, w->trial);
+        row_velocity(c, r, r->fixed, w->trial);
         if (!w->o->convex) c[2] = fused(r->friction, norm2(c), c[2]);
-        double violation = dual_distance(c, r->friction);
+        double violation = row_dual_distance(c, r->friction);
         for (int s = 0; s < 2; s++) {
             int32_t b = s ? r->b : r->a;
             if (b < 0) continue;
@@ -200,8 +369,8 @@ static void set_scales(world *w) {
     }
     for (int changed = 1; changed;) {
         changed = 0;
-        for (int i = 0; i < w->n; i++) changed |= join(w, &w->rows[i]);
-        for (int i = w->n; changed && i-- > 0;) join(w, &w->rows[i]);
+        for (int i = 0; i < w->n; i++) changed |= join_islands(w, &w->rows[i]);
+        for (int i = w->n; changed && i-- > 0;) join_islands(w, &w->rows[i]);
     }
     double tolerance = w->o->tolerance;
     for (int i = 0; i < w->n; i++) {
@@ -285,7 +454,7 @@ static void forces(world *w, eight *v, int convex) {
     for (int i = 0; i < w->n; i++) {
         row *r = &w->rows[i];
         four s;
-        relative(s, r, r->slip, v);
+        row_velocity(s, r, r->slip, v);
         for (int k = 0; k < FOUR; k += W) STOREU(s + k, FNMA(SET1(r->prox), LOADU(r->outer + k), LOADU(s + k)));
         s[2] += r->shift;
         if (convex) cone_force(s, r->friction, r->prox, r->lambda, r->h);
@@ -309,9 +478,9 @@ static double gradient_norm(world *w) {
     return __builtin_sqrt(sum);
 }
 
-// keep measures the impulses, λ or λᵏ, and keeps them if their residual is the least so far. It returns the residual.
-// force must be set, for λᵏ to Jᵀλᵏ. It leaves the velocities in trial.
-static double keep(world *w, int outer) {
+// keep_rows measures the impulses, λ or λᵏ, and keeps them if their residual is the least so far. It returns the
+// residual. force must be set, for λᵏ to Jᵀλᵏ. It leaves the velocities in trial.
+static double keep_rows(world *w, int outer) {
     for (int b = 0; b < w->bodies; b++) {
         moving *m = &w->body[b];
         eight x;
@@ -323,9 +492,9 @@ static double keep(world *w, int outer) {
     for (int i = 0; i < w->n; i++) {
         row *r = &w->rows[i];
         four c;
-        relative(c, r, r->fixed, w->trial);
+        row_velocity(c, r, r->fixed, w->trial);
         if (!w->o->convex) c[2] = fused(r->friction, norm2(c), c[2]);
-        double of = natural(outer ? r->outer : r->lambda, c, r->friction, r->trace);
+        double of = row_residual(outer ? r->outer : r->lambda, c, r->friction, r->trace);
         e = larger(of == 0 ? 0 : of / r->scale, e);
     }
     if (e < w->best) {
@@ -389,7 +558,7 @@ static int inner(world *w, int convex, int *used, int *ended) {
         eight *swap = w->v;
         w->v = w->trial, w->trial = swap;
         *ended = 1;
-        if (keep(w, 0) <= w->o->tolerance) return 1; // overwrites trial
+        if (keep_rows(w, 0) <= w->o->tolerance) return 1; // overwrites trial
     }
 }
 
@@ -397,9 +566,9 @@ static int inner(world *w, int convex, int *used, int *ended) {
 static double measure_outer(world *w) {
     for (int b = 0; b < w->bodies; b++) memset(w->body[b].force, 0, sizeof(eight));
     for (int i = 0; i < w->n; i++) add_force(w, &w->rows[i], w->rows[i].outer);
-    double e = keep(w, 1);
+    double e = keep_rows(w, 1);
     for (int b = 0; b < w->bodies; b++) memcpy(w->body[b].base, w->trial[b], sizeof(eight));
-    for (int i = 0; i < w->n; i++) relative(w->rows[i].slip, &w->rows[i], w->rows[i].fixed, w->trial);
+    for (int i = 0; i < w->n; i++) row_velocity(w->rows[i].slip, &w->rows[i], w->rows[i].fixed, w->trial);
     return e;
 }
 
@@ -445,8 +614,8 @@ static void newton(world *w) {
     }
 }
 
-// take returns memory for n things of a size, aligned to vectors.
-static void *take(char **memory, int64_t n, size_t size) {
+// reserve returns memory for n things of a size, aligned to vectors.
+static void *reserve(char **memory, int64_t n, size_t size) {
     void *p = *memory;
     *memory += (n * (int64_t)size + ALIGN - 1) / ALIGN * ALIGN;
     return p;
@@ -482,7 +651,7 @@ static void number(world *w, int32_t *index, uint64_t *graph, int32_t *place, in
         if (index[b] >= 0) index[b] = place[index[b]];
 }
 
-int64_t NEWTON_SCRATCH(int32_t bodies, int32_t contacts, int64_t blocks) {
+static int64_t newton_scratch(int32_t bodies, int32_t contacts, int64_t blocks) {
     int64_t b = most_moving(bodies, contacts), each = (int64_t)sizeof(moving) + 3 * (int64_t)sizeof(eight) + 12;
     if (b > most_bodies) return -1;
     each += (int64_t)sizeof(uint64_t) * words_of(b) + 6 * b;
@@ -490,12 +659,12 @@ int64_t NEWTON_SCRATCH(int32_t bodies, int32_t contacts, int64_t blocks) {
            ALIGN * 14;
 }
 
-int64_t NEWTON_BLOCKS(int32_t bodies, int32_t contacts) {
+static int64_t newton_blocks(int32_t bodies, int32_t contacts) {
     int64_t b = most_moving(bodies, contacts), sparse = b + 6 * (int64_t)contacts;
     return b < sparse / b ? b * b : sparse;
 }
 
-CONTACT_NEWTON(NEWTON) {
+static CONTACT_NEWTON(newton_world) {
     const contact_columns *p = columns;
     int n = p->count[index_of_world];
     int64_t first = (int64_t)index_of_world * o->contacts, first_body = (int64_t)index_of_world * o->bodies;
@@ -508,19 +677,19 @@ CONTACT_NEWTON(NEWTON) {
     char *memory = scratch;
     world w = {.o = o, .n = n, .best = __builtin_inf(), .stop = stop};
     w.units = units_of(o->bodies, n, mass, inertia, velocity, target);
-    int32_t *index = take(&memory, o->bodies, sizeof(int32_t));
-    int32_t *place = take(&memory, most, sizeof(int32_t));
-    int32_t *degree = take(&memory, most, sizeof(int32_t));
-    uint64_t *graph = take(&memory, most * words_of(most), sizeof(uint64_t));
-    w.rows = take(&memory, n, sizeof(row));
-    w.body = take(&memory, most, sizeof(moving));
-    w.v = take(&memory, most, sizeof(eight));
-    w.trial = take(&memory, most, sizeof(eight));
-    w.right = take(&memory, most, sizeof(eight));
-    w.first = take(&memory, most + 1, sizeof(int32_t));
-    w.later = take(&memory, most * most / 2, sizeof(int32_t));
-    w.slot = take(&memory, most * most, sizeof(int32_t));
-    w.matrix = take(&memory, blocks, sizeof *w.matrix);
+    int32_t *index = reserve(&memory, o->bodies, sizeof(int32_t));
+    int32_t *place = reserve(&memory, most, sizeof(int32_t));
+    int32_t *degree = reserve(&memory, most, sizeof(int32_t));
+    uint64_t *graph = reserve(&memory, most * words_of(most), sizeof(uint64_t));
+    w.rows = reserve(&memory, n, sizeof(row));
+    w.body = reserve(&memory, most, sizeof(moving));
+    w.v = reserve(&memory, most, sizeof(eight));
+    w.trial = reserve(&memory, most, sizeof(eight));
+    w.right = reserve(&memory, most, sizeof(eight));
+    w.first = reserve(&memory, most + 1, sizeof(int32_t));
+    w.later = reserve(&memory, most * most / 2, sizeof(int32_t));
+    w.slot = reserve(&memory, most * most, sizeof(int32_t));
+    w.matrix = reserve(&memory, blocks, sizeof *w.matrix);
     const units *u = &w.units;
     number(&w, index, graph, place, degree, mass, body_a, body_b);
     if (w.blocks > blocks) return -w.blocks;
@@ -551,7 +720,7 @@ CONTACT_NEWTON(NEWTON) {
         for (int k = 3; k < FOUR; k++) r->outer[k] = r->best[k] = r->lambda[k] = 0;
     }
     heights(&w);
-    set_scales(&w);
+    set_row_scales(&w);
     newton(&w);
     for (int i = 0; i < n; i++)
         for (int k = 0; k < 3; k++) impulse[3 * i + k] = w.rows[i].best[k] * u->impulse;

@@ -1,5 +1,5 @@
-// Sweeps of projected Gauss-Seidel in velocity space with a world in each lane of float32. The including file defines
-// SWEEP, the name of the function, and ISA. Products are fused with sums only by FMA and FNMA.
+// Sweeps of projected Gauss-Seidel in velocity space with a world in each lane of float32. Products are
+// fused with sums only by FMA and FNMA.
 //
 // A slot is a pair of bodies and the number of a contact of this pair. The slots of a group are the union of those of
 // its worlds, ordered by bodies, so that both bodies are the same in all lanes and their velocities are plain loads.
@@ -11,9 +11,8 @@
 // impulses alone and then rounded. So the error of a block is relative to the changes within it, not to the velocities.
 
 #include "api.h"
+#include "arithmetic.h"
 #include "../../isa/real32.h"
-#include "scalars.h"
-#include "units.h"
 
 enum { WORLDS = W }; // of a group
 
@@ -85,12 +84,6 @@ typedef struct {
 // Vectors of float64, of part h of a group.
 INLINE VF d(const wide p, int h) { return LOADU(p + W * h); }
 INLINE void put_d(wide p, int h, VF x) { STOREU(p + W * h, x); }
-INLINE VF abs_d(VF x) { return COPYSIGN(x, SET1(0)); }
-
-// max_nan is the larger one, and NaN if either is NaN.
-INLINE VF max_nan(VF x, VF y) { return SEL(LE(x, x), SEL(LT(y, x), x, y), x); }
-INLINE VM equal(VF x, VF y) { return MAND(LE(x, y), LE(y, x)); }
-INLINE VM is_nan(VF x) { return MANDN(MFROM(LANES), LE(x, x)); }
 
 #define FMS(a, b, c) FMA(a, b, -(c))
 #define CROSS(out, x, y)                                                                     \
@@ -684,11 +677,11 @@ static int start(group *g) {
     return open;
 }
 
-int64_t SWEEP_SCRATCH(int32_t bodies, int64_t contacts) {
+static int64_t sweep_scratch(int32_t bodies, int64_t contacts) {
     return (int64_t)(sizeof(body) + sizeof(lone)) * (bodies + 1) + contacts * (int64_t)(sizeof(slot) + sizeof(entry));
 }
 
-CONTACT_SWEEP(SWEEP) {
+static CONTACT_SWEEP(sweep_worlds) {
     const contact_columns *p = columns;
     const int32_t *count = p->count;
     group g = {.o = o, .bodies = scratch};

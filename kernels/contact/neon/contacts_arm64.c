@@ -2,5 +2,5 @@
 
 #define MANIFOLD contact_manifold_neon
 #define ASSEMBLE contact_assemble_neon
-#include "manifold.h"
-#include "contacts.h"
+#include "../include/manifold.h"
+#include "../include/contacts.h"

@@ -2,5 +2,5 @@
 
 #define MANIFOLD contact_manifold_portable
 #define ASSEMBLE contact_assemble_portable
-#include "manifold.h"
-#include "contacts.h"
+#include "../include/manifold.h"
+#include "../include/contacts.h"

@@ -3,44 +3,21 @@
 // Package portable compiles the kernels of contacts for every processor.
 package portable
 
-/*
-#cgo CFLAGS: -O3 -std=c11 -Wall -Wno-psabi -I${SRCDIR}/../include
-#cgo LDFLAGS: -lm
-#include "api.h"
-
-CONTACT_SWEEP(contact_sweep_portable);
-int64_t contact_sweep_scratch_portable(int32_t, int64_t);
-CONTACT_NEWTON(contact_newton_portable);
-int64_t contact_newton_scratch_portable(int32_t, int32_t, int64_t);
-int64_t contact_newton_blocks_portable(int32_t, int32_t);
-CONTACT_MANIFOLD(contact_manifold_portable);
-CONTACT_PREPARE(contact_prepare_portable);
-CONTACT_MOVE(contact_move_portable);
-CONTACT_ASSEMBLE(contact_assemble_portable);
-
-static const contact_kernels kernels = {
-    .worlds = 4,
-    .sweep = contact_sweep_portable,
-    .sweep_scratch = contact_sweep_scratch_portable,
-    .newton = contact_newton_portable,
-    .newton_scratch = contact_newton_scratch_portable,
-    .newton_blocks = contact_newton_blocks_portable,
-    .manifold = contact_manifold_portable,
-    .prepare = contact_prepare_portable,
-    .move = contact_move_portable,
-    .assemble = contact_assemble_portable,
-};
-
-static const void *table(void) { return &kernels; }
-*/
+// #cgo CFLAGS: -O3 -g1 -std=c11 -Wall -Wno-psabi
+// #cgo LDFLAGS: -lm
+// #include "../include/api.h"
+// extern const contact_kernels contact_kernels_portable;
 import "C"
 
 import (
 	"unsafe"
 
 	_ "clearance/kernels/contact/include"
-	_ "clearance/kernels/isa" // a change of a header compiles the kernels anew
+	_ "clearance/kernels/isa"
 )
 
 // Kernels is the contact_kernels of the variant.
-func Kernels() unsafe.Pointer { return unsafe.Pointer(C.table()) }
+var Kernels = unsafe.Pointer(&C.contact_kernels_portable)
+
+//export clr_built_contact_portable
+func clr_built_contact_portable() {} // see package isa

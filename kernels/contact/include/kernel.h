@@ -1,0 +1,23 @@
+// The kernels of contacts of one instruction set: UNIT, the table of their functions. A unit begins and ends with
+// target_*.h of kernels/isa, and defines FUSED where FMA fuses.
+
+#include "sweeps.h"
+#include "newton.h"
+#include "bodies.h"
+
+CONTACT_MANIFOLD(MANIFOLD);
+CONTACT_ASSEMBLE(ASSEMBLE);
+
+extern const contact_kernels UNIT;
+const contact_kernels UNIT = {
+    .worlds = WORLDS,
+    .sweep = sweep_worlds,
+    .sweep_scratch = sweep_scratch,
+    .newton = newton_world,
+    .newton_scratch = newton_scratch,
+    .newton_blocks = newton_blocks,
+    .manifold = MANIFOLD,
+    .prepare = prepare_bodies,
+    .move = move_bodies,
+    .assemble = ASSEMBLE,
+};
