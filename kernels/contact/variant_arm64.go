@@ -8,4 +8,4 @@ import (
 )
 
 // variants are those of this processor architecture, best first. Every processor of 64-bit ARM has NEON.
-var variants = []variant{{"neon", true, neon.Kernels}, {Portable, true, portable.Kernels()}}
+var variants = []variant{{"neon", true, neon.Kernels}, {Portable, true, portable.Kernels}}
