@@ -22,20 +22,18 @@ const (
 	formPlane         // of a half-space
 )
 
-// forms has a line for every kind of core.
-var forms = [geom.KindCount]form{
-	geom.KindSphere:           formPoint,
-	geom.KindCapsule:          formSegment,
-	geom.KindCylinder:         formFrustum,
-	geom.KindCone:             formFrustum,
-	geom.KindFrustum:          formFrustum,
-	geom.KindBox:              formPolytope,
-	geom.KindEllipsoid:        formPoint,
-	geom.KindSuperquadric:     formPoint,
-	geom.KindSmoothHull:       formPoint,
-	geom.KindSmoothRevolution: formPoint,
-	geom.KindConvex:           formPolytope,
-	geom.KindHalfspace:        formPlane,
+// forms has a line for every family of cores.
+var forms = [geom.FamilyCount]form{
+	geom.FamilyPoint:            formPoint,
+	geom.FamilySegment:          formSegment,
+	geom.FamilyFrustum:          formFrustum,
+	geom.FamilyBox:              formPolytope,
+	geom.FamilyEllipsoid:        formPoint,
+	geom.FamilySuperquadric:     formPoint,
+	geom.FamilySmoothHull:       formPoint,
+	geom.FamilySmoothRevolution: formPoint,
+	geom.FamilyHull:             formPolytope,
+	geom.FamilyHalfspace:        formPlane,
 }
 
 // Features are the faces and edges of a shape, and the adjacency by which they are found. They are built once per
@@ -63,19 +61,15 @@ func NewFeatures(s geom.Shape) *Features {
 	if math.IsInf(f.size, 1) {
 		f.size = f.radius
 	}
-	f.form = forms[core.Kind()]
+	f.form = forms[core.Kind().Family()]
 	switch c := core.(type) {
 	case geom.Capsule:
 		f.half = c.HalfLength
 		if f.half == 0 {
 			f.form = formPoint
 		}
-	case geom.Cylinder:
-		f.half, f.bottom, f.top = c.HalfLength, c.R, c.R
-	case geom.Cone:
-		f.half, f.bottom = c.HalfLength, c.R
-	case geom.Frustum:
-		f.half, f.bottom, f.top = c.HalfLength, c.RBottom, c.RTop
+	case geom.FrustumShape:
+		f.bottom, f.top, f.half = c.Discs()
 	case geom.Box:
 		f.setHull(boxHull(c.HalfExtents))
 	case *geom.Convex:

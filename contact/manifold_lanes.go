@@ -25,7 +25,7 @@ func (f *Features) lanesShape() (s native.Shape) {
 		s.Support = native.SupportCylinder
 	case geom.Cone:
 		s.Support = native.SupportCone
-	case geom.Frustum:
+	case geom.FrustumShape: // the two before differ from it in the signs of zeros
 		s.Support = native.SupportFrustum
 	case geom.Ellipsoid:
 		s.Support, s.SemiAxes = native.SupportEllipsoid, array(c.SemiAxes)

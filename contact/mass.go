@@ -82,12 +82,9 @@ func momentsOf(shape geom.Shape) (moments, error) {
 		return ellipsoidMoments(r3.Vec{X: r, Y: r, Z: r}), nil
 	case geom.Capsule:
 		return capsuleMoments(s.R+margin, s.HalfLength), nil
-	case geom.Cylinder:
-		return roundedFrustumMoments(s.R, s.R, s.HalfLength, margin), nil
-	case geom.Cone:
-		return roundedFrustumMoments(s.R, 0, s.HalfLength, margin), nil
-	case geom.Frustum:
-		return roundedFrustumMoments(s.RBottom, s.RTop, s.HalfLength, margin), nil
+	case geom.FrustumShape:
+		bottom, top, half := s.Discs()
+		return roundedFrustumMoments(bottom, top, half, margin), nil
 	case geom.Box:
 		return roundedHullOf(boxHull(s.HalfExtents), boxMoments(s.HalfExtents), margin), nil
 	case *geom.Convex:

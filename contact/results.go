@@ -27,10 +27,64 @@ type Contacts struct {
 // Len is the number of contacts.
 func (c *Contacts) Len() int { return len(c.World) }
 
+// ContactColumn is a column of [Contacts]. One of Ints, Reals and IDs is not nil: it returns the values, Width a
+// contact.
+type ContactColumn struct {
+	Name  string // in the C interface, Python and files, which split IDs into halves
+	Width int
+	Ints  func(*Contacts) *[]int32
+	Reals func(*Contacts) *[]float64
+	IDs   func(*Contacts) *[]uint64
+}
+
+// ContactColumns has one row per field of [Contacts]. The C interface, files of contacts and their audit read it.
+var ContactColumns = [...]ContactColumn{
+	{Name: "world", Width: 1, Ints: func(c *Contacts) *[]int32 { return &c.World }},
+	{Name: "body_a", Width: 1, Ints: func(c *Contacts) *[]int32 { return &c.BodyA }},
+	{Name: "body_b", Width: 1, Ints: func(c *Contacts) *[]int32 { return &c.BodyB }},
+	{Name: "part_a", Width: 1, Ints: func(c *Contacts) *[]int32 { return &c.PartA }},
+	{Name: "part_b", Width: 1, Ints: func(c *Contacts) *[]int32 { return &c.PartB }},
+	{Name: "position", Width: 3, Reals: func(c *Contacts) *[]float64 { return &c.Position }},
+	{Name: "normal", Width: 3, Reals: func(c *Contacts) *[]float64 { return &c.Normal }},
+	{Name: "impulse", Width: 3, Reals: func(c *Contacts) *[]float64 { return &c.Impulse }},
+	{Name: "gap", Width: 1, Reals: func(c *Contacts) *[]float64 { return &c.Gap }},
+	{Name: "id", Width: 1, IDs: func(c *Contacts) *[]uint64 { return &c.ID }},
+}
+
+// Bytes is the memory of a contact in the column.
+func (k *ContactColumn) Bytes() int {
+	if k.Ints != nil {
+		return 4 * k.Width
+	}
+	return 8 * k.Width
+}
+
 // Clear removes all contacts and keeps the memory.
 func (c *Contacts) Clear() {
-	*c = Contacts{c.World[:0], c.BodyA[:0], c.BodyB[:0], c.PartA[:0], c.PartB[:0], c.Position[:0], c.Normal[:0],
-		c.Impulse[:0], c.Gap[:0], c.ID[:0]}
+	for i := range ContactColumns {
+		switch k := &ContactColumns[i]; {
+		case k.Ints != nil:
+			*k.Ints(c) = (*k.Ints(c))[:0]
+		case k.Reals != nil:
+			*k.Reals(c) = (*k.Reals(c))[:0]
+		default:
+			*k.IDs(c) = (*k.IDs(c))[:0]
+		}
+	}
+}
+
+// appendOthers appends the columns of contacts but for the world.
+func (c *Contacts) appendOthers(from *Contacts) {
+	for i := range ContactColumns[1:] {
+		switch k := &ContactColumns[1+i]; {
+		case k.Ints != nil:
+			*k.Ints(c) = append(*k.Ints(c), *k.Ints(from)...)
+		case k.Reals != nil:
+			*k.Reals(c) = append(*k.Reals(c), *k.Reals(from)...)
+		default:
+			*k.IDs(c) = append(*k.IDs(c), *k.IDs(from)...)
+		}
+	}
 }
 
 // CountContacts is the number of contacts that [Simulation.AppendContacts] appends.
@@ -67,12 +121,7 @@ func (s *Simulation) appendWorld(w int, to *Contacts) {
 	}
 	to.World = append(to.World, slices.Repeat([]int32{int32(w)}, n)...)
 	if s.state.Status[w] == AdvancedInParts {
-		c := &s.inHalves[w].contacts
-		to.BodyA, to.BodyB = append(to.BodyA, c.BodyA...), append(to.BodyB, c.BodyB...)
-		to.PartA, to.PartB = append(to.PartA, c.PartA...), append(to.PartB, c.PartB...)
-		to.Position, to.Normal = append(to.Position, c.Position...), append(to.Normal, c.Normal...)
-		to.Impulse, to.Gap = append(to.Impulse, c.Impulse...), append(to.Gap, c.Gap...)
-		to.ID = append(to.ID, c.ID...)
+		to.appendOthers(&s.inHalves[w].contacts)
 		return
 	}
 	last, first := s.contactsOf(w, s.side[w]), w*s.capacity

@@ -51,12 +51,9 @@ func (w *Workspace) at(s *placed, d, hint r3.Vec, theta float64, e *basis) (f fe
 		l.segment(c.HalfLength, dl, hl, theta)
 	case geom.Box:
 		l.box(c.HalfExtents, dl, hl, theta)
-	case geom.Cylinder:
-		l.frustum(c.R, c.R, c.HalfLength, dl, hl, theta)
-	case geom.Cone:
-		l.frustum(c.R, 0, c.HalfLength, dl, hl, theta)
-	case geom.Frustum:
-		l.frustum(c.RBottom, c.RTop, c.HalfLength, dl, hl, theta)
+	case geom.FrustumShape:
+		bottom, top, half := c.Discs()
+		l.frustum(bottom, top, half, dl, hl, theta)
 	case *geom.Convex:
 		w.hull(&l, c.Hull(), dl, hl, theta)
 	case geom.Halfspace:

@@ -389,7 +389,7 @@ func reach(s *placed, f *feature, d r3.Vec, q float64) float64 {
 		slope := r3.Norm(r3.Sub(x, r3.Scale(value, dl)))
 		trace := h[0] + h[4] + h[8]
 		return 2 * value * q / (slope + math.Sqrt(slope*slope+2*trace*value*q))
-	case geom.Cylinder, geom.Cone, geom.Frustum:
+	case geom.FrustumShape:
 		if f.flat == 2 {
 			return math.Inf(1)
 		}
@@ -409,15 +409,11 @@ func sideInside(s *placed, f *feature, d r3.Vec, inside, q float64) float64 {
 	if f.flat != 1 {
 		return inside
 	}
-	var bottom, top, half float64
-	switch c := s.core.(type) {
-	case geom.Cone:
-		bottom, half = c.R, c.HalfLength
-	case geom.Frustum:
-		bottom, top, half = c.RBottom, c.RTop, c.HalfLength
-	default:
+	c, ok := s.core.(geom.FrustumShape)
+	if !ok {
 		return inside
 	}
+	bottom, top, half := c.Discs()
 	x := s.rot.MulVecT(r3.Sub(r3.Sub(f.point, s.pos), r3.Scale(s.radius, d)))
 	z := max(-half, min(half, x.Z))
 	r := bottom + (top-bottom)*(z+half)/(2*half)

@@ -165,12 +165,9 @@ func (w *Workspace) gumbelHessian(core geom.Shape, d r3.Vec, epsilon float64, ri
 		m[0] = gumbelSegment(c.HalfExtents.X, d.X, epsilon)
 		m[4] = gumbelSegment(c.HalfExtents.Y, d.Y, epsilon)
 		m[8] = gumbelSegment(c.HalfExtents.Z, d.Z, epsilon)
-	case geom.Cylinder:
-		m = gumbelFrustum(c.R, c.R, c.HalfLength, d, epsilon)
-	case geom.Cone:
-		m = gumbelFrustum(c.R, 0, c.HalfLength, d, epsilon)
-	case geom.Frustum:
-		m = gumbelFrustum(c.RBottom, c.RTop, c.HalfLength, d, epsilon)
+	case geom.FrustumShape:
+		bottom, top, half := c.Discs()
+		m = gumbelFrustum(bottom, top, half, d, epsilon)
 	case *geom.Convex:
 		m = w.gumbelHull(c.Hull(), d, epsilon, rings)
 	case geom.Smooth:

@@ -139,6 +139,9 @@ func (c Cylinder) CoreSupport(d r3.Vec) r3.Vec {
 	return r3.Vec{X: c.R * x, Y: c.R * y, Z: z}
 }
 
+// Discs returns the radii at both ends, which are equal, and the half length.
+func (c Cylinder) Discs() (bottom, top, half float64) { return c.R, c.R, c.HalfLength }
+
 // Radius returns 0.
 func (Cylinder) Radius() float64 { return 0 }
 
@@ -161,6 +164,14 @@ func (c Cylinder) Inradius() float64 { return min(c.R, c.HalfLength) }
 
 // AABB returns the corners of the bounding box.
 func (c Cylinder) AABB() (lo, hi r3.Vec) { return symmetricAABB(c.R, c.R, c.HalfLength) }
+
+// FrustumShape is a core of [FamilyFrustum]: the hull of two discs about local z, at ∓half, with the radii bottom and
+// top. Packages that need more of a core than its support point read this, so that they know kinds of the family that
+// are added later.
+type FrustumShape interface {
+	Shape
+	Discs() (bottom, top, half float64)
+}
 
 // Cone is a solid cone around the local z axis with its apex at +HalfLength and
 // its base, a disc of radius R, at -HalfLength. Its core is the cone itself. It
@@ -213,6 +224,9 @@ func coneSupport(bottom, top, half float64, d r3.Vec) r3.Vec {
 	}
 	return r3.Vec{X: r * x, Y: r * y, Z: z}
 }
+
+// Discs returns the radii of base and apex, and the half length.
+func (c Cone) Discs() (bottom, top, half float64) { return c.R, 0, c.HalfLength }
 
 // Radius returns 0.
 func (Cone) Radius() float64 { return 0 }
@@ -272,6 +286,9 @@ func (f Frustum) CoreSupport(d r3.Vec) r3.Vec {
 	}
 	return coneSupport(f.RBottom, f.RTop, f.HalfLength, d)
 }
+
+// Discs returns the radii at both ends, and the half length.
+func (f Frustum) Discs() (bottom, top, half float64) { return f.RBottom, f.RTop, f.HalfLength }
 
 // Radius returns 0.
 func (Frustum) Radius() float64 { return 0 }

@@ -148,15 +148,9 @@ func (t *Table) put(i int, s geom.Shape) {
 		}
 		t.powered(r, C.CLR_SMOOTH_REVOLUTION, points, v.Sharpness())
 		r.extent[2] = C.double(v.Flatness())
-	case geom.Cylinder:
+	case geom.FrustumShape:
 		r.class = C.CLR_FRUSTUM
-		set(v.R, v.R, v.HalfLength)
-	case geom.Cone:
-		r.class = C.CLR_FRUSTUM
-		set(v.R, 0, v.HalfLength)
-	case geom.Frustum:
-		r.class = C.CLR_FRUSTUM
-		set(v.RBottom, v.RTop, v.HalfLength)
+		set(v.Discs())
 	case *geom.Convex:
 		if len(t.corners)/4+len(t.lists)/4 > maxTableVertices {
 			r.class = C.CLR_NO_CLASS

@@ -75,7 +75,7 @@ Feature smoothShape(uint k, Feature f, dvec3 d, double epsilon, dvec3 e0, dvec3 
     Feature smoothed = Feature(f.point, dvec3(0), dvec3(0), dvec3(0), 0u, FAR, 0.0lf, true);
     if (kind == KIND_CAPSULE || kind == KIND_BOX) {
         hessian = gumbelBox(kind == KIND_BOX ? s.params : dvec3(0, 0, s.params.z), dl, e, g, epsilon);
-    } else if (kind == KIND_CYLINDER || kind == KIND_CONE || kind == KIND_FRUSTUM) {
+    } else if (isFrustum(kind)) {
         hessian = gumbelFrustum(s.params, dl, e, g, epsilon);
     } else if (uses(KIND_CONVEX) && kind == KIND_CONVEX) {
         passesUsed += s.count + supportPasses(s);

@@ -28,7 +28,7 @@ double reachOf(uint k, Feature f, dvec3 d, double q) {
         precise double root = squareRoot(slope * slope + 2.0lf * trace * value * q);
         return 2.0lf * value * q / (slope + root);
     }
-    if (!(kind == KIND_CYLINDER || kind == KIND_CONE || kind == KIND_FRUSTUM) || f.dimension == 2u) return FAR;
+    if (!isFrustum(kind) || f.dimension == 2u) return FAR;
     return (f.dimension == 1u ? 0.5lf * q : q) * squareRoot(l.x * l.x + l.y * l.y);
 }
 
@@ -37,7 +37,7 @@ double reachOf(uint k, Feature f, dvec3 d, double q) {
 double sideInside(uint k, Feature f, dvec3 d, double inside, double q) {
     Shape s = shapeOf(k);
     uint kind = shapes[s.record].kind;
-    if (f.dimension != 1u || !(kind == KIND_CYLINDER || kind == KIND_CONE || kind == KIND_FRUSTUM)) return inside;
+    if (f.dimension != 1u || !isFrustum(kind)) return inside;
     precise dvec3 between = f.point - positionFromA(k);
     double height = rotateBack(axesOf(k), addScaled(between, -s.radius, d)).z;
     height = clamp(height, -s.params.z, s.params.z);

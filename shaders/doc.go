@@ -44,7 +44,7 @@
 // Where the caller only wants some of the answers (batch.Reduction), reduce.comp copies them from the columns; one
 // invocation of it works on a portion of up to 512 rows.
 //
-// selftest.comp checks the arithmetic and the record layout of a device.
+// selftest.comp checks the arithmetic and the record layout of a device, selftest_two_floats.comp sums of two floats.
 //
 // # Buffers and constants
 //

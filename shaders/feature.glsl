@@ -320,7 +320,7 @@ Feature featureOf(uint k, dvec3 d, dvec3 hint, double theta, dvec3 e0, dvec3 e1)
         l.t0 = dvec3(1, 0, 0);
         l.t1 = dvec3(0, 1, 0);
         l.dimension = 2u;
-    } else if (kind == KIND_CYLINDER || kind == KIND_CONE || kind == KIND_FRUSTUM) {
+    } else if (isFrustum(kind)) {
         l = frustumFeature(s.params, dl, hl, theta);
     } else if (kind != KIND_SPHERE) {
         l = smoothFeature(s, dl, rotateBack(axes, e0), rotateBack(axes, e1));

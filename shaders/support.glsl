@@ -109,6 +109,9 @@ uint classOf(uint kind, inout real3 p) {
     return CLASS_NONE;
 }
 
+// isFrustum reports whether the core of a kind is the hull of two discs: of CLASS_FRUSTUM, but no point or segment.
+bool isFrustum(uint kind) { return kind == KIND_CYLINDER || kind == KIND_CONE || kind == KIND_FRUSTUM; }
+
 real3 frustumSupport(real3 p, real3 d) {
     precise real l = squareRoot(d.x * d.x + d.y * d.y);
     precise real topMinusBottom = (p.y - p.x) * l + real(2) * p.z * d.z;

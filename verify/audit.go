@@ -128,7 +128,7 @@ func checkJob(job *batch.Job) error {
 func (r *Report) checkColumns(job *batch.Job) {
 	extra := job.Results.Columns &^ job.Options.EffectiveColumns()
 	for c := extra; c != 0; c &= c - 1 {
-		r.add(checkColumns, outcome{row: -1, found: float64(bits.TrailingZeros16(uint16(c))), residual: 1})
+		r.add(checkColumns, outcome{row: -1, found: float64(bits.TrailingZeros64(uint64(c))), residual: 1})
 	}
 	if extra == 0 {
 		r.add(checkColumns, outcome{row: -1})

@@ -504,23 +504,51 @@ func (r *stepRun) widen(n int) {
 
 // listedColumns are the columns of a file of contacts.
 func listedColumns() []dataset.ColumnSpec {
-	list := stepColumns[:2:2]
-	for _, name := range []string{"body_a", "body_b", "part_a", "part_b"} {
-		list = append(list, dataset.ColumnSpec{Name: name, Width: 1, Ints: true})
+	list := stepColumns[:1:1] // the step
+	for _, k := range contact.ContactColumns {
+		if k.IDs != nil {
+			list = append(list, dataset.ColumnSpec{Name: k.Name + "_high", Width: 1, Ints: true},
+				dataset.ColumnSpec{Name: k.Name + "_low", Width: 1, Ints: true})
+			continue
+		}
+		list = append(list, dataset.ColumnSpec{Name: k.Name, Width: k.Width, Ints: k.Ints != nil})
 	}
-	for _, name := range []string{"position", "normal", "impulse"} {
-		list = append(list, dataset.ColumnSpec{Name: name, Width: 3})
-	}
-	return append(list, dataset.ColumnSpec{Name: "gap", Width: 1},
-		dataset.ColumnSpec{Name: "id_high", Width: 1, Ints: true}, dataset.ColumnSpec{Name: "id_low", Width: 1,
-			Ints: true})
+	return list
 }
 
 // addListed adds the contacts of a step to rows.
 func addListed(to *columnBuffer, step int32, c *contact.Contacts) {
-	high, low := halves(c.ID)
-	to.add(c.Len(), slices.Repeat([]int32{step}, c.Len()), c.World, c.BodyA, c.BodyB, c.PartA, c.PartB, c.Position,
-		c.Normal, c.Impulse, c.Gap, high, low)
+	values := []any{slices.Repeat([]int32{step}, c.Len())}
+	for _, k := range contact.ContactColumns {
+		switch {
+		case k.Ints != nil:
+			values = append(values, *k.Ints(c))
+		case k.Reals != nil:
+			values = append(values, *k.Reals(c))
+		default:
+			high, low := halves(*k.IDs(c))
+			values = append(values, high, low)
+		}
+	}
+	to.add(c.Len(), values...)
+}
+
+// readListed returns the contacts of the rows of a file.
+func readListed(t *dataset.ColumnTable) (c contact.Contacts) {
+	for _, k := range contact.ContactColumns {
+		switch {
+		case k.Ints != nil:
+			*k.Ints(&c) = t.Ints(k.Name)
+		case k.Reals != nil:
+			*k.Reals(&c) = t.Reals(k.Name)
+		default:
+			low := t.Ints(k.Name + "_low")
+			for i, high := range t.Ints(k.Name + "_high") {
+				*k.IDs(&c) = append(*k.IDs(&c), joined(high, low[i]))
+			}
+		}
+	}
+	return c
 }
 
 // halves are the upper and the lower 32 bits of numbers.

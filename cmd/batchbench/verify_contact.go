@@ -320,14 +320,7 @@ func (f *listedFiles) read(a *listAudit) (*dataset.ColumnTable, error) {
 	if a.table, err = f.table(f.contacts, listedColumns()); err != nil {
 		return nil, err
 	}
-	t := a.table
-	a.Contacts = t.Rows
-	a.list = contact.Contacts{World: t.Ints("world"), BodyA: t.Ints("body_a"), BodyB: t.Ints("body_b"),
-		PartA: t.Ints("part_a"), PartB: t.Ints("part_b"), Position: t.Reals("position"), Normal: t.Reals("normal"),
-		Impulse: t.Reals("impulse"), Gap: t.Reals("gap")}
-	for i, high := range t.Ints("id_high") {
-		a.list.ID = append(a.list.ID, joined(high, t.Ints("id_low")[i]))
-	}
+	a.Contacts, a.list = a.table.Rows, readListed(a.table)
 	if f.states == "" {
 		return of, nil
 	}

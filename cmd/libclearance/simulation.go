@@ -505,7 +505,10 @@ func stateArrays(h *simulationHandle, a *arrays, contacts int, written bool) (*w
 // list appends the contacts of a step to those of the records of the run.
 func (h *simulationHandle) list(record int) error {
 	n := h.sim.CountContacts()
-	const bytes = 4*6 + 8*11 // of a contact
+	bytes := 4.0 // of a contact: the number of its record
+	for _, k := range contact.ContactColumns {
+		bytes += float64(k.Bytes())
+	}
 	// Appending may take twice the memory, beside the columns that it copies.
 	if err := checkMemory(fmt.Sprintf("contacts of %d steps", record+1), 3*bytes*float64(len(h.in)+n)); err != nil {
 		return err
@@ -533,28 +536,32 @@ func clearance_simulation_contacts(handle C.clearance_simulation, list *C.cleara
 		if int(count) <= 1 {
 			return a.check()
 		}
-		ints := func(name string) []int32 { return numbers[int32](a, name, n, true) }
-		real := func(name string, per int) []float64 { return numbers[float64](a, name, product(per, n), true) }
-		to := contact.Contacts{World: ints("world"), BodyA: ints("body_a"), BodyB: ints("body_b"),
-			PartA: ints("part_a"),
-			PartB: ints("part_b"), Position: real("position", 3), Normal: real("normal", 3), Impulse: real("impulse",
-				3),
-			Gap: real("gap", 1), ID: numbers[uint64](a, "id", n, true)}
-		record := ints("record")
+		var to contact.Contacts
+		for _, k := range contact.ContactColumns {
+			switch {
+			case k.Ints != nil:
+				*k.Ints(&to) = numbers[int32](a, k.Name, product(k.Width, n), true)
+			case k.Reals != nil:
+				*k.Reals(&to) = numbers[float64](a, k.Name, product(k.Width, n), true)
+			default:
+				*k.IDs(&to) = numbers[uint64](a, k.Name, product(k.Width, n), true)
+			}
+		}
+		record := numbers[int32](a, "record", n, true)
 		if err := a.check(); err != nil {
 			return err
 		}
 		copy(record, in)
-		copy(to.World, c.World)
-		copy(to.BodyA, c.BodyA)
-		copy(to.BodyB, c.BodyB)
-		copy(to.PartA, c.PartA)
-		copy(to.PartB, c.PartB)
-		copy(to.Position, c.Position)
-		copy(to.Normal, c.Normal)
-		copy(to.Impulse, c.Impulse)
-		copy(to.Gap, c.Gap)
-		copy(to.ID, c.ID)
+		for _, k := range contact.ContactColumns {
+			switch {
+			case k.Ints != nil:
+				copy(*k.Ints(&to), *k.Ints(c))
+			case k.Reals != nil:
+				copy(*k.Reals(&to), *k.Reals(c))
+			default:
+				copy(*k.IDs(&to), *k.IDs(c))
+			}
+		}
 		if a.whole("recorded", 0) != 0 {
 			h.listed, h.in = contact.Contacts{}, nil
 		}

@@ -78,12 +78,9 @@ func (t *Table) add(c *C.derive_shape, s geom.Shape) {
 		parameters(C.DERIVE_SEGMENT, k.HalfLength)
 	case geom.Box:
 		parameters(C.DERIVE_BOX, k.HalfExtents.X, k.HalfExtents.Y, k.HalfExtents.Z)
-	case geom.Cylinder:
-		parameters(C.CLR_FRUSTUM, k.R, k.R, k.HalfLength)
-	case geom.Cone:
-		parameters(C.CLR_FRUSTUM, k.R, 0, k.HalfLength)
-	case geom.Frustum:
-		parameters(C.CLR_FRUSTUM, k.RBottom, k.RTop, k.HalfLength)
+	case geom.FrustumShape:
+		bottom, top, half := k.Discs()
+		parameters(C.CLR_FRUSTUM, bottom, top, half)
 	case geom.Ellipsoid:
 		parameters(C.CLR_ELLIPSOID, k.SemiAxes.X, k.SemiAxes.Y, k.SemiAxes.Z)
 	case geom.Halfspace:

@@ -12,7 +12,7 @@ from typing import get_args
 
 import pytest
 
-from clearance import _native, _options
+from clearance import _columns, _native
 from clearance._columns import TABLE, Columns
 
 HERE = Path(__file__).parent
@@ -72,4 +72,4 @@ def test_columns_and_queries_are_those_of_the_library() -> None:
     for c in TABLE:
         kind = "Floats" if c.type in ("real", "float32", "float64") else "Ints"
         assert Columns.__annotations__[c.name] == (kind if c.name == "status" else f"{kind} | Any")
-    assert set(get_args(_options.QueryName)) == set(_native.native().query_codes)
+    assert set(get_args(_columns.QueryName)) == set(_native.native().query_codes)

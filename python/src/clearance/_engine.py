@@ -18,6 +18,7 @@ from . import _native as nat
 from ._arrays import Array, address, take, torch_device
 from ._asked import check_order, check_scene, pair_columns
 from ._bodies import listed_pairs
+from ._columns import QueryName
 from ._errors import ClosedError, OptionError
 from ._library import Library
 from ._options import (
@@ -30,7 +31,6 @@ from ._options import (
     PairOptions,
     Precision,
     ProductOptions,
-    QueryName,
     QueryOptions,
     Rotation,
     check_names,

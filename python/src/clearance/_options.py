@@ -66,7 +66,6 @@ Floats: TypeAlias = NDArray[np.floating[Any]]
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Bools: TypeAlias = NDArray[np.bool_]
 
-QueryName = Literal["distance", "collide", "penetration", "growth"]
 Backend = Literal["auto", "cpu", "ref", "vulkan", "vulkan:0", "vulkan:1", "vulkan:2", "vulkan:3"]
 
 

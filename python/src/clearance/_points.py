@@ -223,6 +223,21 @@ class Contacts:
         return Contacts(*(getattr(self, f.name)[rows] for f in fields(self)))
 
 
+# The fields of Contacts in the C interface: the type, and the numbers of a contact if they are a vector.
+_CONTACT_COLUMNS: Final[dict[str, tuple[type[np.generic], int]]] = {
+    "world": (np.int32, 0),
+    "body_a": (np.int32, 0),
+    "body_b": (np.int32, 0),
+    "part_a": (np.int32, 0),
+    "part_b": (np.int32, 0),
+    "position": (np.float64, 3),
+    "normal": (np.float64, 3),
+    "impulse": (np.float64, 3),
+    "gap": (np.float64, 0),
+    "id": (np.uint64, 0),
+}
+
+
 def fetch(simulation: int, recorded: bool) -> tuple[Contacts, Array]:
     """The contacts of the last step of a native simulation, or of the recorded steps of a run, and their records."""
     n, error, found = nat.native(), nat.Error(), ctypes.c_int64()
@@ -231,11 +246,9 @@ def fetch(simulation: int, recorded: bool) -> tuple[Contacts, Array]:
     n.raise_for(n.simulation_contacts(simulation, given, len(given), found, error), error)
     count = found.value
     out: dict[str, Array] = {
-        **{name: np.zeros(count, np.int32) for name in ("world", "body_a", "body_b", "part_a", "part_b", "record")},
-        **{name: np.zeros((count, 3)) for name in ("position", "normal", "impulse")},
-        "gap": np.zeros(count),
-        "id": np.zeros(count, np.uint64),
+        name: np.zeros((count, width) if width else count, of) for name, (of, width) in _CONTACT_COLUMNS.items()
     }
+    out["record"] = np.zeros(count, np.int32)
     given = named({**options, **out})
     n.raise_for(n.simulation_contacts(simulation, given, len(given), found, error), error)
     record = out.pop("record")

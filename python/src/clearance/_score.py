@@ -12,10 +12,11 @@ from typing import Any, Literal, cast
 
 from . import _jobs
 from . import _native as nat
+from ._columns import QueryName
 from ._engine import Engine
 from ._errors import OptionError, RefutedError, RowError
 from ._library import Library
-from ._options import Method, QueryName, flag, path_bytes, whole
+from ._options import Method, flag, path_bytes, whole
 from ._result import Report, report_of
 
 

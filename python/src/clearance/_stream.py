@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from typing import Any, Final, Literal
 
 from . import _native as nat
+from ._columns import QueryName
 from ._engine import Engine
 from ._errors import ArrayError, ClosedError, OptionError
 from ._library import Library
-from ._options import Method, QueryName, whole
+from ._options import Method, whole
 from ._result import Report, report_of
 
 _NAME: Final = b"arrow_array_stream"

@@ -16,10 +16,11 @@ from . import _native as nat
 from ._arrays import Array, address, host, take
 from ._asked import check_scene, places_of, reduction
 from ._bodies import Table, listed_pairs, pair_arrays
+from ._columns import QueryName
 from ._engine import Engine
 from ._errors import ArrayError, OptionError
 from ._library import Library
-from ._options import Method, Order, Precision, QueryName, flag, order_of, path_bytes, real, to_wxyz, with_order
+from ._options import Method, Order, Precision, flag, order_of, path_bytes, real, to_wxyz, with_order
 from ._result import report_of
 from ._scene import Scene
 from ._score import FileReport, opened_or, run_file

@@ -22,8 +22,9 @@ from typing import Any, Final, Literal, get_args
 
 import clearance as cl
 
+from ._columns import QueryName
 from ._errors import FileError, OptionError, RefutedError, RowError
-from ._options import INT64, Backend, Method, Precision, QueryName, flag, one_of, whole
+from ._options import INT64, Backend, Method, Precision, flag, one_of, whole
 from ._ray_run import Asked, Rollouts, Run, Scorer, _ray
 from ._ray_shards import MANIFEST, Kind, Manifest, digest_of, files_of, options_of, plan, range_of, shapes_of
 from ._ray_store import place
