@@ -60,7 +60,8 @@ var extensions = []extension{
 	},
 	{
 		title: "A column of the results of pairs", takes: 3,
-		naming: regexp.MustCompile(`\bColPoint\b|\bCOLUMN_POINT\b|\bCLR_COLUMN_POINT\b|\.Point\(\)|\bPoint\(\) \*Values`),
+		naming: regexp.MustCompile(`\bColPoint\b|\bCOLUMN_POINT\b|\bCLR_COLUMN_POINT\b|` +
+			`\.Point\(\)|\bPoint\(\) \*Values`),
 	},
 }
 
@@ -212,7 +213,8 @@ func isProduct(file string) bool {
 	top, _, _ := strings.Cut(file, "/")
 	base := path.Base(file)
 	switch {
-	case slices.Contains([]string{"lab", "docs", "examples", "tests"}, top) && !strings.HasPrefix(file, "tests/conformance/"),
+	case slices.Contains([]string{"lab", "docs", "examples", "tests"}, top) &&
+		!strings.HasPrefix(file, "tests/conformance/"),
 		strings.HasPrefix(file, "python/tests/"), strings.HasSuffix(base, "_test.go"):
 		return false
 	case file == "README.md":
@@ -241,8 +243,9 @@ func TestKindsAreListed(t *testing.T) {
 func TestContactColumns(t *testing.T) {
 	var c contact.Contacts
 	fields := map[any]string{}
-	for i := range reflect.TypeFor[contact.Contacts]().NumField() {
-		fields[reflect.ValueOf(&c).Elem().Field(i).Addr().Interface()] = reflect.TypeFor[contact.Contacts]().Field(i).Name
+	of := reflect.ValueOf(&c).Elem()
+	for i := range of.NumField() {
+		fields[of.Field(i).Addr().Interface()] = of.Type().Field(i).Name
 	}
 	header, err := os.ReadFile("../cmd/libclearance/clearance.h")
 	if err != nil {
