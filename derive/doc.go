@@ -28,6 +28,7 @@
 //
 // # Layers and threads
 //
-// derive imports geom and batch. A [Workspace] belongs to one goroutine; all else is safe to share. Nothing here
-// returns NaN: a row without a derivative has zeros, and its [Smoothness] says why.
+// derive imports batch, geom, geom/hull, ref, internal/fault and kernels/derive. A [Workspace] belongs to one
+// goroutine; all else is safe to share. Nothing here returns NaN: a row without a derivative has zeros, and its
+// [Smoothness] says why.
 package derive

@@ -33,10 +33,13 @@ type Derivative struct {
 	full       *[10]Twists // the Jacobian of a zeroth-order estimate: value, normal, witnesses; else nil
 }
 
-// Angles within which vertices count as one feature. The first is what a polished normal resolves. The others
+// Angles within which vertices count as one feature. The first is finestAngle. The others
 // are for features that the normal of the answer does not resolve: that of a row with the gap of a default
 // tolerance in single precision is exact to about the square root of 1e-6.
-var featureAngles = [...]float64{1e-9, 1e-7, 1e-5, 1e-3}
+var featureAngles = [...]float64{finestAngle, 1e-7, 1e-5, 1e-3}
+
+// finestAngle is what a polished normal resolves.
+const finestAngle = 1e-9
 
 const (
 	maxNewton       = 12
@@ -279,12 +282,12 @@ func (s *system) advance(p *problem, x unknowns) (n, a, b r3.Vec) {
 // verify evaluates the features at the polished normal within the least angle. The optimality conditions hold if
 // another step is zero and the witnesses lie in their features.
 func (s *system) verify(w *Workspace, p *problem, n, a, b r3.Vec) Smoothness {
-	v := s.at(w, p, n, a, b, featureAngles[0])
+	v := s.at(w, p, n, a, b, finestAngle)
 	switch {
 	case !s.a.ok || !s.b.ok || v == irregular:
 		return NearSingular
 	case v == parallel:
-		return s.parallelFeatures(p, featureAngles[0])
+		return s.parallelFeatures(p, finestAngle)
 	}
 	x, ok := s.newton(p)
 	slide := max(math.Hypot(x.yA[0], x.yA[1]), math.Hypot(x.yB[0], x.yB[1]))

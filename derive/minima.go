@@ -24,8 +24,13 @@ const (
 
 	maxSupports = 4096 // of a search: most rows take less than 50, some near a second minimum a few hundred
 	knownPoints = 8    // the last ones, which are tried on every cone
-	maxRatio    = 16   // of the sides of a cone that may go on being halved
-	lean        = 20   // in the direction of its support point, weight of the corner of a cone whose bound is least
+	maxRatio    = 16.0 // of the sides of a cone that may go on being halved
+	lean        = 20.0 // in the direction of its support point, weight of the corner of a cone whose bound is least
+
+	// Limits of the kernels and the shaders, which leave other rows to this package.
+	maxRounds  = maxSupports / 8 // of a search
+	maxCones   = 64              // that are not ruled out
+	maxCorners = 16              // of a face of a hull
 )
 
 // minima is a search for another minimum.
@@ -491,8 +496,8 @@ func (w *Workspace) poweredZone(p *problem, s *system, f *minima, inside, q floa
 			return zone
 		}
 	}
-	t := min(widestHalved, most)
-	for range halvedCaps {
+	t := min(widestZoneCap, most)
+	for range zoneCaps {
 		reset()
 		if zone = f.zoneOf(over(t), t); zone > 0 {
 			return zone
@@ -505,8 +510,8 @@ func (w *Workspace) poweredZone(p *problem, s *system, f *minima, inside, q floa
 // The caps that the kernel halves come last, so that a row that it proves is proved here: beside a rim, whose curvature
 // is large, a reach may be shorter than all of capSizes.
 const (
-	widestHalved = 0.32
-	halvedCaps   = 9
+	widestZoneCap = 0.32 // tangent of the angle of the first, each of the next is half of it
+	zoneCaps      = 9
 )
 
 // curvatureOf is the κ of a form k on the tangent plane up to |y| = t: its least eigenvalue, or that across a feature,

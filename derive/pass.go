@@ -126,7 +126,7 @@ func (p *Pass) JVP(ctx context.Context, job *batch.Job, twists, tangents []float
 	})
 }
 
-// Multiply takes products of the Jacobians of the answers of a job, but sums by body.
+// Multiply computes products of the Jacobians of the answers of a job row by row; it does not sum by body.
 func (p *Pass) Multiply(ctx context.Context, job *batch.Job, product *batch.Product) error {
 	if err := product.Check(job.Input); err != nil {
 		return fmt.Errorf("derive: %w", err)

@@ -62,6 +62,9 @@ func (w *Workspace) Of(r *Row, o *Options, index uint64) Derivative {
 	return d
 }
 
+// gumbelShare is the default length of Gumbel noise, as a share of the size of the pair.
+const gumbelShare = 1e-2
+
 // maxDeparture is the angle, and the length relative to the size, by which a common rotation of both bodies by a radian
 // may move an answer otherwise than the bodies.
 const maxDeparture = 1e-3
@@ -82,7 +85,7 @@ func (s *system) movesAlong(p *problem) bool {
 func (w *Workspace) smoothed(f *feature, s *placed, n r3.Vec, o *Options, index uint64, which uint32, size float64,
 	e *basis) bool {
 	if s.unbounded {
-		*f = w.at(s, n, f.point, featureAngles[0], e)
+		*f = w.at(s, n, f.point, finestAngle, e)
 		return true
 	}
 	ok := true
@@ -96,7 +99,7 @@ func (w *Workspace) smoothed(f *feature, s *placed, n r3.Vec, o *Options, index 
 	} else {
 		epsilon := o.Epsilon
 		if epsilon == 0 {
-			epsilon = 1e-2 * size
+			epsilon = gumbelShare * size
 		}
 		var m geom.Mat3
 		d := s.rot.MulVecT(n)
@@ -185,7 +188,7 @@ func gumbelSegment(half, x, epsilon float64) float64 {
 }
 
 // negligible is the logarithm of the weight, relative to the largest, below which vertices are left out.
-const negligible = 20
+const negligible = 20.0
 
 // gumbelHull is the covariance of the vertices under the weights softmax(<v, d>/ε), over ε.
 func (w *Workspace) gumbelHull(h *hull.Hull, d r3.Vec, epsilon float64, rings int) (m geom.Mat3) {
@@ -243,7 +246,7 @@ func (w *Workspace) ring(h *hull.Hull, first int32, d r3.Vec, rings int) []int32
 	for at := 0; at < len(w.face); at++ {
 		grow(w.face[at], func(v r3.Vec) bool {
 			r := r3.Sub(v, h.Vertices[first])
-			return -r3.Dot(d, r) <= featureAngles[0]*r3.Norm(r)
+			return -r3.Dot(d, r) <= finestAngle*r3.Norm(r)
 		})
 	}
 	for start := 0; rings > 0 && start < len(w.face); rings-- {

@@ -1,5 +1,7 @@
 package derive
 
+//go:generate go run ../cmd/genlayout -constants ../derive -glsl ../shaders/derive_constants.glsl -shaders ../shaders -c ../kernels/derive/include/constants.h -kernels ../kernels/derive
+
 import (
 	"math"
 

@@ -45,7 +45,6 @@ dvec3 gumbelFrustum(dvec3 p, dvec3 d, dvec3 e, dvec3 f, double epsilon) {
 // gumbelHull leaves out vertices with a weight of less than e⁻²⁰ relative to the largest. Moments are relative to the
 // support vertex: where its weight is nearly 1, the covariance of the others does not cancel.
 dvec3 gumbelHull(Shape s, dvec3 d, dvec3 e, dvec3 f, double epsilon) {
-    const double NEGLIGIBLE = -20.0lf;
     dvec3 support = vertexAt(supportVertex(s, d));
     precise double total = 0.0lf;
     precise dvec2 mean = dvec2(0);
@@ -53,7 +52,7 @@ dvec3 gumbelHull(Shape s, dvec3 d, dvec3 e, dvec3 f, double epsilon) {
     for (uint i = s.first; i < s.first + s.count; i++) {
         precise dvec3 v = vertexAt(i) - support;
         precise double exponent = dotProduct(v, d) / epsilon;
-        if (!(exponent >= NEGLIGIBLE)) continue;
+        if (!(exponent >= -NEGLIGIBLE)) continue;
         double weight = expOf(min(exponent, 0.0lf)), a = dotProduct(v, e), b = dotProduct(v, f);
         total += weight;
         mean += weight * dvec2(a, b);
@@ -95,7 +94,7 @@ Feature smoothShape(uint k, Feature f, dvec3 d, double epsilon, dvec3 e0, dvec3 
 // that it has no inverse: the derivative of the value is then that of the points as they are.
 uint smoothPair(double size, inout System s) {
     double given = packDouble2x32(uvec2(query.epsilon[0], query.epsilon[1])), value = s.value;
-    precise double usual = 1e-2lf * size;
+    precise double usual = GUMBEL_SHARE * size;
     double epsilon = given > 0.0lf ? given : usual;
     for (uint k = 0u; k < 2u; k++) {
         Feature f = s.a;
@@ -112,7 +111,6 @@ uint smoothPair(double size, inout System s) {
 
 // movesAlong reports whether a common motion of both bodies moves the answer along, see package derive.
 bool movesAlong(System s, double size) {
-    const double MAX_DEPARTURE = 1e-3lf;
     dvec2 dn = newtonStep(s).dn, bentA = form2(s.a.hessian, dn), bentB = form2(s.b.hessian, dn);
     double farthest = MAX_DEPARTURE * size, square = farthest * farthest;
     return dot2(dn, dn) <= MAX_DEPARTURE * MAX_DEPARTURE && dot2(bentA, bentA) <= square &&

@@ -10,9 +10,6 @@
 
 #include "hessian_caps.glsl"
 
-const double WIDEST_ZONE_CAP = 0.32lf; // tangent of the angle of the first cap, each of the next is half of it
-const uint ZONE_CAPS = 9u;
-
 bool isPowered(Shape s) { return (uses(KIND_SUPERQUADRIC) && s.coreClass == CLASS_SUPERQUADRIC) || isSmooth(s); }
 
 // reachOf is the t up to which the support function of core k rises along y, |y| ≤ t, by at least 1/(1+q) of ½yᵀHy, H
@@ -121,12 +118,6 @@ double provedZone(System s, double size, double depth, double tolerance, double 
     if (flat_ == 1u) t = min(t, inside / (abs(dot2(s.t0, ofAcross)) + kappa));
     return zoneOf(kappa, t, depth, tolerance);
 }
-
-const double LEAST_DEPTH = 1e-7lf; // of package derive, relative to the size
-const double TOUCH_TOLERANCE = 1e-12lf;
-const double EQUAL_TOLERANCE = 1e-9lf; // difference of two minima that counts as zero, relative to the size
-const double LEAN = 20.0lf, MAX_RATIO = 16.0lf;
-const uint MAX_ROUNDS = 512u, MAX_CONES = 64u, KNOWN_POINTS = 8u;
 
 // Verdicts.
 const uint NO_OTHER_MINIMUM = 0u, OTHER_MINIMUM = 1u, UNPROVED_MINIMUM = 2u;

@@ -1,5 +1,5 @@
 // The linear system of a pair at a normal, and its answer polished by Newton's method: system.go and exact.go of
-// package derive, whose constants these are. With T the bases of the flat features of A and, with opposite sign, of B,
+// package derive. With T the bases of the flat features of A and, with opposite sign, of B,
 // in the tangent plane,
 //
 //     K·dn + T·y = r,  Tᵀ·dn = s,  K = δP + H_A + H_B,
@@ -12,13 +12,6 @@
 #define CLEARANCE_DERIVATIVE_SYSTEM_GLSL
 
 #include "feature.glsl"
-
-const double MIN_SIZE = 1e-9lf;        // of package geom
-const double PARALLEL_SINE = 1e-7lf;   // the sine of the angle below which edges count as parallel
-const double LEAST_CURVATURE = 1e-9lf; // least eigenvalue of K across the features, relative to the size
-const double POLISHED = 1e-9lf;        // what Newton's steps must come down to, relative to the size
-const double MIN_COSINE = 0.99lf;      // between the normal of the answer and the polished one
-const double FINEST_ANGLE = 1e-9lf;    // what a polished normal resolves
 
 // The answer that is differentiated: world axes, from the position of A.
 struct GivenAnswer {

@@ -108,7 +108,6 @@ double square4(dvec4 m) { return m.x * m.x + m.y * m.y + m.z * m.z + m.w * m.w; 
 // isLarge reports whether the Frobenius norm of a matrix of the response, or of a Hessian, exceeds the bound of package
 // derive.
 bool isLarge(Response r, System s, double size) {
-    const double LARGEST_RESPONSE = 1e6lf;
     double plain = LARGEST_RESPONSE * LARGEST_RESPONSE, lengths = plain * size * size, over = plain / (size * size);
     return !(square3(r.n) <= over && square4(r.mA) <= plain && square4(r.mB) <= plain && square3(r.qAA) <= lengths &&
              square3(r.qBB) <= lengths && square4(r.qAB) <= lengths && square3(s.a.hessian) <= lengths &&
@@ -316,7 +315,6 @@ double sizeOf(Shape s) {
 
 // derive stores the derivatives of a row and returns their smoothness.
 uint derive(uint row) {
-    const double MAX_LENGTH_ERROR = 1e-3lf, MAX_RELATIVE_GAP = 1e-3lf; // of package derive
     uint status = statusAt(row);
     if (status == STATUS_INVALID) return NO_DERIVATIVE;
     if (status > STATUS_PENETRATING) return NOT_DERIVED;
@@ -334,7 +332,6 @@ uint derive(uint row) {
     given.witnessB = fromB;
     double gap = gapAt(row);
     precise double size = sizeOf(shapeA) + sizeOf(shapeB) + abs(given.value);
-    const double FAR_SHARE = 1e-6lf;
     size = max(size, max(MIN_SIZE, FAR_SHARE * norm(positionFromA(1u))));
     double largest = max(max(norm(fromA), norm(fromB)), abs(given.value));
     if (!(abs(squaredNorm(normal) - 1.0lf) < MAX_LENGTH_ERROR && largest < FAR)) return NOT_DERIVED;

@@ -8,6 +8,7 @@
 #ifndef CLEARANCE_FEATURE_GLSL
 #define CLEARANCE_FEATURE_GLSL
 
+#include "derive_constants.glsl"
 #include "pair.glsl"
 #include "hessian.glsl"
 
@@ -72,8 +73,6 @@ dvec3 rotateBack(dmat3 m, dvec3 v) {
 }
 
 double withSign(double x, double s) { return (unpackDouble2x32(s).y >> 31) != 0u ? -x : x; }
-
-const double FLIPPED_BELOW = -0.4lf; // the constant of package derive of this name
 
 // tangentBasis makes e0 × e1 = n of a unit vector, by [Duff2017, listing 3] with another place of the jump.
 void tangentBasis(dvec3 n, out dvec3 e0, out dvec3 e1) {
@@ -164,7 +163,6 @@ Local smoothFeature(Shape s, dvec3 d, dvec3 e, dvec3 f) {
     l.hessian = hessian;
     l.ok = hessian.x + hessian.z > 0.0lf; // 0 where it does not exist
     // Components that rounding makes: the curvature of superquadrics is a power of them.
-    const double LEAST_COMPONENT = 1e-8lf;
     if (s.coreClass == CLASS_SUPERQUADRIC && min(min(abs(d.x), abs(d.y)), abs(d.z)) <= LEAST_COMPONENT) l.ok = false;
     return l;
 }
@@ -177,9 +175,6 @@ bool hasHessian(uint kind) {
 
 // Supporting features of hulls, see feature.glsl, which includes this: all vertices within an angle of the support
 // plane of the support vertex.
-
-// The largest number of vertices of a face that is taken.
-const uint MAX_CORNERS = 16u;
 
 // hullPasses bounds the loop passes of one hullFeature: two scans of the vertices by fours, and loops over corners.
 uint hullPasses(Shape s) {

@@ -1,10 +1,13 @@
 package tests
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -38,32 +41,83 @@ func TestApexShare(t *testing.T) {
 	}
 }
 
-// TestZoneCaps: the C kernels and the shaders halve the same caps as Go, so that a row that one of them proves to be
-// smooth is proved by all.
-func TestZoneCaps(t *testing.T) {
-	forms := []struct{ file, widest, count string }{
-		{"derive/minima.go", `(?m)^\twidestHalved = ([0-9.]+)$`, `(?m)^\thalvedCaps +=\s+([0-9]+)$`},
-		{"kernels/derive/include/minima.h", `(?m)^#define WIDEST_ZONE_CAP ([0-9.]+)\b`,
-			`(?m)^#define MAX_CAPS ([0-9]+)$`},
-		{"shaders/derivative_minima.glsl", `(?m)^const double WIDEST_ZONE_CAP = ([0-9.]+)lf;`,
-			`(?m)^const uint ZONE_CAPS = ([0-9]+)u;$`},
+// typedTwice are numbers that the C kernels and the shaders both have under one name, and why they are not generated.
+var typedTwice = map[string]string{
+	"APEX_SHARE": "TestApexShare compares them",
+	"CAP_RATIO":  "each has caps of its own, which halve by it",
+	"MAX_MINIMA": "each has lists of its own",
+	"MAX_STEPS":  "each ends its own searches",
+}
+
+// TestConstantsAreTypedOnce: a number that the kernels or the shaders of derivatives share with package derive is
+// generated from that, and no number with a name stands in the kernels and in the shaders, unless a reason is given.
+func TestConstantsAreTypedOnce(t *testing.T) {
+	const value = `(-?[0-9][0-9a-fxp.+-]*?)(?:l?f|u)?`
+	inC := numbersIn(t, "../kernels", `#define (\w+) \(?`+value+`\)?(?:\s|$)`, ".h", ".c")
+	inGLSL := numbersIn(t, "../shaders", `\b([A-Z][A-Z0-9_]+) = `+value+`[,;]`, ".glsl", ".comp")
+	inGo := numbersIn(t, "../derive", `(?:^const|^\t)\s*([a-z]\w+)\s+= `+value+`\b`, ".go")
+	if len(inC) < 50 || len(inGLSL) < 50 || len(inGo) < 20 {
+		t.Fatalf("%d numbers in C, %d in GLSL, %d in derive: the test does not find them", len(inC), len(inGLSL),
+			len(inGo))
 	}
-	var first [2]string
-	for i, f := range forms {
-		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(f.file)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for k, declaration := range []string{f.widest, f.count} {
-			m := regexp.MustCompile(declaration).FindSubmatch(text)
-			switch {
-			case m == nil:
-				t.Fatalf("%s declares nothing of the form %s", f.file, declaration)
-			case i == 0:
-				first[k] = string(m[1])
-			case string(m[1]) != first[k]:
-				t.Errorf("%s has %s, %s has %s", f.file, m[1], forms[0].file, first[k])
+	used := map[string]bool{}
+	for name, of := range inC {
+		for _, a := range of {
+			for _, b := range inGLSL[name] {
+				if a.value != b.value {
+					continue
+				}
+				if used[name] = true; typedTwice[name] == "" {
+					t.Errorf("%s and %s both say that %s is %v", a.file, b.file, name, a.value)
+				}
 			}
 		}
 	}
+	for name := range typedTwice {
+		if !used[name] {
+			t.Errorf("%s is not typed twice any more", name)
+		}
+	}
+	ofDerivatives := regexp.MustCompile(`kernels/derive/|shaders/(derivat|feature)`)
+	upper := regexp.MustCompile(`[A-Z]`)
+	for name, of := range inGo {
+		name = strings.ToUpper(upper.ReplaceAllString(name, "_$0"))
+		for _, n := range append(slices.Clone(inC[name]), inGLSL[name]...) {
+			if ofDerivatives.MatchString(n.file) {
+				t.Errorf("%s and %s both have the number %s: use the generated one", of[0].file, n.file, name)
+			}
+		}
+	}
+}
+
+// typed is a number in a file.
+type typed struct {
+	file  string
+	value float64
+}
+
+// numbersIn returns the constants by their names that the files below a folder declare; generated files do not count.
+func numbersIn(t *testing.T, folder, declaration string, extensions ...string) map[string][]typed {
+	t.Helper()
+	find := regexp.MustCompile(`(?m)` + declaration)
+	found := map[string][]typed{}
+	err := filepath.WalkDir(filepath.FromSlash(folder), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !slices.Contains(extensions, filepath.Ext(path)) {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || strings.HasPrefix(string(text), "// Code generated") {
+			return err
+		}
+		for _, m := range find.FindAllStringSubmatch(string(text), -1) {
+			if x, err := strconv.ParseFloat(m[2], 64); err == nil {
+				found[m[1]] = append(found[m[1]], typed{filepath.ToSlash(path), x})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }

@@ -39,7 +39,14 @@ func TestCommittedFilesAreFresh(t *testing.T) {
 	if code := run(args, &stderr); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
-	for _, f := range [][2]string{{glsl, glslFile}, {c, cFile}, {python, pythonFile}, {native, nativeFile}} {
+	deriveGLSL, deriveC := filepath.Join(dir, "derive.glsl"), filepath.Join(dir, "derive.h")
+	args = []string{"-constants", "../../derive", "-glsl", deriveGLSL, "-shaders", shaderFolder, "-c", deriveC,
+		"-kernels", "../../kernels/derive"}
+	if code := run(args, &stderr); code != 0 {
+		t.Fatalf("exit code %d: %s", code, &stderr)
+	}
+	for _, f := range [][2]string{{glsl, glslFile}, {c, cFile}, {python, pythonFile}, {native, nativeFile},
+		{deriveGLSL, "../../shaders/derive_constants.glsl"}, {deriveC, "../../kernels/derive/include/constants.h"}} {
 		want, err := os.ReadFile(f[0])
 		if err != nil {
 			t.Fatal(err)
@@ -183,6 +190,54 @@ func TestOnlyWhatIsNamed(t *testing.T) {
 	}
 	if code := run([]string{"-glsl", glsl, "-shaders", filepath.Join(dir, "nowhere")}, &stderr); code != 1 {
 		t.Errorf("a folder that is not there: exit code %d", code)
+	}
+}
+
+// The numbers of a package are written as its source has them, with the value of their expressions; constants with a
+// type, those of other packages and those that no source names are not.
+func TestConstantsOfPackage(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shares")
+	for name, text := range map[string]string{
+		"a.go": "package shares\n\nimport \"math\"\n\nconst (\n\tleastShare = 10 * tiny\n\tmost = 3\n" +
+			"\thalf = 1 / 2.\n\tother = 7\n\tcode uint8 = 1\n\tpi = math.Pi\n)\n",
+		"b.go":      "package shares\n\nconst tiny = 1e-9\n",
+		"c.comp":    "LEAST_SHARE * TINY - HALF; CODE; PI; MIN_SIZE; // OTHER",
+		"d/e.h":     "int x = MOST; double y = LEAST_SHARE + TINY;",
+		"a_test.go": "package shares\n\nconst (\n",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := t.TempDir()
+	glsl, c := filepath.Join(out, "g"), filepath.Join(out, "c")
+	var stderr bytes.Buffer
+	args := []string{"-constants", dir, "-glsl", glsl, "-shaders", dir, "-c", c, "-kernels", filepath.Join(dir, "d")}
+	if code := run(args, &stderr); code != 0 {
+		t.Fatalf("exit code %d: %s", code, &stderr)
+	}
+	for path, want := range map[string]string{
+		glsl: "const double LEAST_SHARE = 1e-8lf;\nconst double HALF = 0.5lf;\nconst double TINY = 1e-9lf;\n" +
+			"const double MIN_SIZE = 1e-9lf;\n\n#endif\n",
+		c: "#define LEAST_SHARE 1e-8\n#define MOST 3\n#define TINY 1e-9\n\n#endif\n",
+	} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, got, _ := strings.Cut(string(text), "\n\n#ifndef"); !strings.HasSuffix(got, want) ||
+			strings.Count(got, "\n") != strings.Count(want, "\n")+3 {
+			t.Errorf("%s, want at the end\n%s", text, want)
+		}
+	}
+	for _, folder := range []string{filepath.Join(dir, "d"), filepath.Join(dir, "nowhere")} {
+		if code := run([]string{"-constants", folder, "-c", c, "-kernels", dir}, &stderr); code != 1 {
+			t.Errorf("%s: exit code %d", folder, code)
+		}
 	}
 }
 

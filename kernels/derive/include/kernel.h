@@ -1,25 +1,21 @@
 // The kernel: rows sorted by the classes of their shapes, a vector at a time.
 //
 //     api.h        the interface to Go
-//     vectors.h    vectors, exponentials and logarithms
-//     rows.h       rows of a call, derivatives of values alone
-//     cores.h      supporting features of cores
+//     constants.h  the numbers shared with package derive, generated
+//     rows.h       vectors, exponentials and logarithms; rows of a call, derivatives of values alone
+//     cores.h      supporting features of cores and hulls
 //     powers.h     those of support functions with powers, support points, bounds of Hessians over caps
-//     hulls.h      those of hulls
-//     system.h     the linear system, Newton's method
+//     system.h     the linear system, Newton's method, columns of derivatives and products
 //     minima.h     other minima of the depth
-//     smoothing.h  Hessians smoothed by Gumbel and Gaussian noise
-//     noise.h      normal numbers, estimates of order zero
-//     columns.h    derivatives
+//     smoothing.h  normal numbers, estimates of order zero, Hessians smoothed by Gumbel and Gaussian noise
 //
 // A row does not depend on the rows beside it. Between instruction sets rows differ in the rounding of FMA, which the
 // portable one lacks, and in the order of sums over the vertices of a hull or smooth shape and over samples. AVX-512
 // and AVX2 have the same bits where neither is summed: exact derivatives of all kinds but those with powers of points.
 
-#include "columns.h"
 #include "minima.h"
 #include "smoothing.h"
-#include "noise.h"
+#include "system.h"
 
 // answer answers rows of the same classes, those in distinct of which are distinct, and returns the lanes that are
 // answered. To the jobs it adds those of them of which a search for another minimum of the depth may say otherwise.

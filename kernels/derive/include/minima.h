@@ -43,9 +43,6 @@ ALWAYS VF zone_of(VF kappa, VF t, VF depth, VF tolerance) {
     return where(LT(4 * tolerance, 0.5 * (kappa - bound) * t * t), (FMA(0.5 * kappa, t, -(tolerance / t))) / bound);
 }
 
-#define WIDEST_ZONE_CAP 0.32 // tangent of the angle of the first cap, each of the next is half of it
-#define MAX_CAPS 9
-
 // add_curvature adds the bound of the Hessian of one core over a cap: of powers anew, of others 1/(1 + q) of it.
 ALWAYS void add_curvature(flat_matrix *k, const pair *p, const linear *s, const side *of, int class, const feature *f,
                           V3 d, VF t, VF q, int active) {
@@ -65,7 +62,7 @@ APART VF powered_zone(const pair *p, const linear *s, VF depth, VF tolerance, VF
                       flat t, VF q, int active) {
     flat across = {-t.y, t.x};
     VF zone = SET1(0), size = MIN(SET1(WIDEST_ZONE_CAP), most);
-    for (int i = 0; i < MAX_CAPS && active != 0; i++) {
+    for (int i = 0; i < ZONE_CAPS && active != 0; i++) {
         flat_matrix k = {SET1(0), SET1(0), SET1(0)};
         add_curvature(&k, p, s, &p->a, p->class_a, &s->a, s->n, size, q, active);
         add_curvature(&k, p, s, &p->b, p->class_b, &s->b, neg64(s->n), size, q, active);
@@ -110,12 +107,7 @@ ALWAYS VF proved_zone(const pair *p, const linear *s, VF depth, VF tolerance, VF
 // Another minimum of the depth: minima.go of package derive, whose method, names and constants these are. Rows whose
 // search does not end soon are left to the reference.
 
-#define MAX_ROUNDS 512
-#define MAX_CONES 64
 #define MAX_JOBS 64 // a multiple of W
-#define KNOWN_POINTS 8
-#define LEAN 20
-#define MAX_RATIO 16
 
 // core_support is the support point of a core in a direction of the world, of the lanes in active.
 APART V3 core_support(const derive_call *c, const side *s, int class, V3 d, int active) {

@@ -9,7 +9,7 @@
 
 // A direction with a scaled component that is below this, relative to the largest, is left to the reference: curvatures
 // are powers of the components there, so that the rounding of the normal, 1e-13, counts a thousandfold.
-#define LEAST_COMPONENT 1e-3
+#define LEAST_SCALED 1e-3
 #define LEAST_SUPPORT 1e-100 // the least component of support values, which do not depend on it
 
 // norm2 is (u^e + v^e)^(1/e), e = 2/(2 - α), of numbers above 0 with its gradient: geom.split.
@@ -37,7 +37,7 @@ ALWAYS void superquadric_feature(local *l, const side *s, V3 d, V3 e0, V3 e1) {
     VF alpha1 = power_parameter(s, 0), alpha2 = power_parameter(s, 1);
     VF x = COPYSIGN(s->p[0], d.x), y = COPYSIGN(s->p[1], d.y), z = COPYSIGN(s->p[2], d.z);
     VF u = x * d.x, v = y * d.y, w = z * d.z;
-    VM ok = LT(LEAST_COMPONENT * MAX(MAX(u, v), w), MIN(MIN(u, v), w));
+    VM ok = LT(LEAST_SCALED * MAX(MAX(u, v), w), MIN(MIN(u, v), w));
     u = SEL(ok, u, SET1(1)), v = SEL(ok, v, SET1(1)), w = SEL(ok, w, SET1(1));
     split2 across = norm2(u, v, alpha2), along = norm2(across.norm, w, alpha1);
     *l = vertex_at((V3){x * along.gu * across.gu, y * along.gu * across.gv, z * along.gv});
