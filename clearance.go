@@ -74,9 +74,9 @@ func WithDevice(device string) Option { return func(c *config) { c.device = devi
 // verdict is remembered for each device and driver. By default devices are opened directly.
 func WithProbe(command ...string) Option { return func(c *config) { c.probe = command } }
 
-// WithSIMD selects the kernels of the CPU back end, and of culling in rollouts: "avx512", "avx2",
-// "neon" or "portable", or "off" for the solvers in Go alone. The default is the value of the
-// environment variable CLEARANCE_SIMD, or else the best kernels that the processor supports.
+// WithSIMD selects the kernels of the CPU back end, of culling and the broad phase in rollouts, and of derivatives:
+// "avx512", "avx2", "neon" or "portable", or "off" for Go alone. The default is the value of the environment variable
+// CLEARANCE_SIMD, or else the best kernels that the processor supports. See [Handle.SIMD] for contacts.
 func WithSIMD(variant string) Option { return func(c *config) { c.cpu.SIMD = variant } }
 
 // WithWorkers sets the number of goroutines of the CPU back end. The default is one per
@@ -101,6 +101,7 @@ func WithProgress(f func(done, total int)) Option {
 type Handle struct {
 	dispatcher *dispatch.Dispatcher
 	run        dispatch.Options
+	simd       string
 	notes      []string
 }
 
@@ -119,8 +120,9 @@ func Open(options ...Option) (*Handle, error) {
 		return nil, err
 	}
 	list, note := openVulkan(&c)
-	h := &Handle{dispatcher: dispatch.New(append(list, processor, cpu.NewReference())...), run: c.run}
-	h.dispatcher.SetDifferentiator(&derive.Differentiator{Workers: c.cpu.Workers})
+	h := &Handle{dispatcher: dispatch.New(append(list, processor, cpu.NewReference())...), run: c.run,
+		simd: processor.SIMD()}
+	h.dispatcher.SetDifferentiator(&derive.Differentiator{Workers: c.cpu.Workers, SIMD: h.simd})
 	if note != "" {
 		h.notes = append(h.notes, note)
 	}
@@ -129,6 +131,9 @@ func Open(options ...Option) (*Handle, error) {
 	}
 	return h, nil
 }
+
+// SIMD returns the variant of the kernels in use, or "off". Options of package contact and a [derive.Pass] take it.
+func (h *Handle) SIMD() string { return h.simd }
 
 // Distance computes the signed distance of every pair in single precision, with all
 // columns. The distance of a penetrating pair is minus its penetration depth.

@@ -96,11 +96,11 @@ func passesOf(b *testing.B, shape geom.Shape, query batch.Query, apart float64, 
 		pass Pass
 	}{
 		{"", Pass{Workers: 1}},
-		{" in Go", Pass{Workers: 1, variant: "off"}},
+		{" in Go", Pass{Workers: 1, SIMD: "off"}},
 		{", Gumbel", Pass{Workers: 1, Options: Options{Mode: Gumbel}}},
-		{", Gumbel in Go", Pass{Workers: 1, Options: Options{Mode: Gumbel}, variant: "off"}},
+		{", Gumbel in Go", Pass{Workers: 1, Options: Options{Mode: Gumbel}, SIMD: "off"}},
 		{", Gaussian", Pass{Workers: 1, Options: Options{Mode: Gaussian}}},
-		{", Gaussian in Go", Pass{Workers: 1, Options: Options{Mode: Gaussian}, variant: "off"}},
+		{", Gaussian in Go", Pass{Workers: 1, Options: Options{Mode: Gaussian}, SIMD: "off"}},
 	} {
 		pass := &c.pass
 		add("all columns"+c.name, func() error { return pass.Run(ctx, job, all) })
@@ -201,7 +201,7 @@ func BenchmarkEstimates(b *testing.B) {
 			}
 			o := Options{Mode: Zeroth, Samples: samples}
 			passes := []timed{{name: "together"}, {name: "together, noise in Go"}, {name: "one by one"}}
-			for k, pass := range []Pass{{Answers: answers}, {Answers: answers, variant: "off"}, {}} {
+			for k, pass := range []Pass{{Answers: answers}, {Answers: answers, SIMD: "off"}, {}} {
 				pass.Options, pass.Workers = o, 1
 				passes[k].run = func() error { return pass.VJP(b.Context(), job, cotangents, gradients) }
 			}

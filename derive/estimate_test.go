@@ -75,7 +75,7 @@ func TestEstimates(t *testing.T) {
 		for _, name := range []string{"ref", "cpu"} {
 			answers := answersOf(t, name)
 			for _, variant := range append(kernel.Variants(), "off") {
-				pass := Pass{Options: o, Answers: answers, Workers: 3, variant: variant}
+				pass := Pass{Options: o, Answers: answers, Workers: 3, SIMD: variant}
 				got := newDerivatives(len(set), batch.DerivedColumns)
 				if err := pass.Run(t.Context(), job, got); err != nil {
 					t.Fatal(err)

@@ -184,7 +184,7 @@ func TestLanesLargeHulls(t *testing.T) {
 			continue // other rows have other noise
 		}
 		for _, variant := range kernel.Variants() {
-			pass := Pass{Options: o, variant: variant}
+			pass := Pass{Options: o, SIMD: variant}
 			got := newDerivatives(len(rows), batch.DerivedColumns)
 			again := newDerivatives(len(rows), batch.DerivedColumns)
 			if err := errors.Join(pass.Run(t.Context(), job, got), pass.Run(t.Context(), other, again)); err != nil {
@@ -209,12 +209,12 @@ func compareKernel(t *testing.T, job *batch.Job, o Options) *batch.Results {
 	ctx := context.Background()
 	n := job.Results.N
 	want, got := newDerivatives(n, batch.DerivedColumns), newDerivatives(n, batch.DerivedColumns)
-	inGo := Pass{Options: o, variant: "off"}
+	inGo := Pass{Options: o, SIMD: "off"}
 	if err := inGo.Run(ctx, job, want); err != nil {
 		t.Fatal(err)
 	}
 	for _, variant := range kernel.Variants() {
-		pass := Pass{Options: o, variant: variant}
+		pass := Pass{Options: o, SIMD: variant}
 		if err := pass.Run(ctx, job, got); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"clearance/batch"
 	"clearance/internal/fault"
+	"clearance/kernels"
 	kernel "clearance/kernels/derive"
 )
 
@@ -31,8 +32,10 @@ type Pass struct {
 	// [Reference], one pair after the other.
 	Answers batch.Answers
 
-	variant string // of the kernel, "" for that of the machine, "off" for none
-	checked bool   // rows with an answer are valid: a back end has checked them
+	// SIMD is the variant of the kernels, as [clearance/cpu.Options] names it.
+	SIMD string
+
+	checked bool // rows with an answer are valid: a back end has checked them
 }
 
 // Check reports an option that is out of range, answers that cannot be differentiated, or columns that they lack.
@@ -55,7 +58,7 @@ func (p *Pass) check(r *rows) error {
 	if err := p.Options.Check(); err != nil {
 		return err
 	}
-	if err := kernel.Check(); err != nil {
+	if _, err := kernel.Choose(p.SIMD); err != nil {
 		return fmt.Errorf("derive: %w", err)
 	}
 	switch query, columns := r.job.Options.Query, r.answers.Columns; {
@@ -262,9 +265,9 @@ func (p *Pass) rows(ctx context.Context, r *rows, call *kernel.Call, one func(w 
 // table sets the rows and the mode of a call, and returns the library as the kernel reads it, nil if all rows are left
 // to Go.
 func (p *Pass) table(r *rows, call *kernel.Call) *kernel.Table {
-	call.Job, call.First, call.Answers, call.Valid, call.Variant = r.job, r.first, r.answers, r.valid, p.variant
+	call.Job, call.First, call.Answers, call.Valid, call.Variant = r.job, r.first, r.answers, r.valid, p.SIMD
 	call.Derivative, call.FirstNumber = p.Options, p.FirstRow
-	if p.variant == "off" || !call.Serves() {
+	if variant, err := kernel.Choose(p.SIMD); err != nil || variant == kernels.Off || !call.Serves() {
 		return nil
 	}
 	return kernel.TableOf(r.job.Library)
@@ -297,7 +300,8 @@ func (p *Pass) inBlocks(ctx context.Context, n, block int, f func(w *worker, lo,
 
 // Differentiator takes the derivatives of queries, as package dispatch calls it.
 type Differentiator struct {
-	Workers int // goroutines of a call; 0 is one per core
+	Workers int    // goroutines of a call; 0 is one per core
+	SIMD    string // variant of the kernels, as [clearance/cpu.Options] names it
 }
 
 // Needs returns the columns of answers that derivatives need, with the gap.
@@ -327,7 +331,7 @@ func (d *Differentiator) Multiply(ctx context.Context, job *batch.Job, number in
 // RolloutProduct takes a product of the Jacobians of the rows of a rollout, see [Pass.RolloutProduct].
 func (d *Differentiator) RolloutProduct(ctx context.Context, rows batch.RolloutRows, o *batch.RolloutOptions,
 	product *batch.RolloutProduct, answers batch.Answers) error {
-	p := &Pass{Options: o.Derivative, Workers: d.Workers, Answers: answers}
+	p := &Pass{Options: o.Derivative, Workers: d.Workers, SIMD: d.SIMD, Answers: answers}
 	return p.RolloutProduct(ctx, &Rollout{rows, *o}, product)
 }
 
@@ -358,5 +362,6 @@ func (d *Differentiator) Complete(ctx context.Context, job *batch.Job, lo, numbe
 
 // pass is that of a query, whose first row has the number in the whole.
 func (d *Differentiator) pass(job *batch.Job, number int, answers batch.Answers) *Pass {
-	return &Pass{Options: job.Options.Derivative, FirstRow: uint64(number), Workers: d.Workers, Answers: answers}
+	return &Pass{Options: job.Options.Derivative, FirstRow: uint64(number), Workers: d.Workers, SIMD: d.SIMD,
+		Answers: answers}
 }

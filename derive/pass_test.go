@@ -129,7 +129,7 @@ func TestStale(t *testing.T) {
 	n := job.Results.N
 	for _, variant := range append(kernel.Variants(), "off") {
 		for _, o := range []Options{{}, {Mode: Gumbel}, {Mode: Gaussian}} {
-			p := Pass{Options: o, variant: variant}
+			p := Pass{Options: o, SIMD: variant}
 			fresh, out := newDerivatives(n, batch.DerivedColumns), newDerivatives(n, batch.DerivedColumns)
 			for _, c := range batch.DerivedColumns.Each() {
 				column := out.Column(c)
@@ -184,7 +184,7 @@ func TestOrder(t *testing.T) {
 	reversed := &batch.Job{Library: job.Library, Input: pairs, Options: job.Options, Results: results}
 	for _, variant := range append(kernel.Variants(), "off") {
 		for _, o := range []Options{{}, {Mode: Gumbel}} {
-			p := Pass{Options: o, Workers: 2, variant: variant}
+			p := Pass{Options: o, Workers: 2, SIMD: variant}
 			got, again := newDerivatives(n, batch.DerivedColumns), newDerivatives(n, batch.DerivedColumns)
 			if err := errors.Join(p.Run(t.Context(), job, got), p.Run(t.Context(), reversed, again)); err != nil {
 				t.Fatal(err)
@@ -448,7 +448,7 @@ func compareValues(t *testing.T, job *batch.Job, tolerance float64) {
 			for i := range 12 * n {
 				out.Column(batch.ColDDistance).Set(i, 7)
 			}
-			pass := Pass{variant: variant}
+			pass := Pass{SIMD: variant}
 			if err := pass.fill(context.Background(), r, out); err != nil {
 				t.Fatal(err)
 			}
@@ -584,7 +584,7 @@ func TestStopInSamples(t *testing.T) {
 	out := newDerivatives(1, batch.DerivedColumns)
 	for _, mode := range []Mode{Gaussian, Zeroth} {
 		ctx := newEndingContext(t.Context(), 40)
-		pass := Pass{Options: Options{Mode: mode, Samples: batch.MaxDerivativeSamples}, Workers: 1, variant: "off"}
+		pass := Pass{Options: Options{Mode: mode, Samples: batch.MaxDerivativeSamples}, Workers: 1, SIMD: "off"}
 		if err := pass.Run(ctx, job, out); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v: %v", mode, err)
 		}

@@ -136,7 +136,7 @@ func checkRolloutKernel(t *testing.T, name string, r *Rollout, rng *rand.Rand) {
 	}
 	for _, o := range []Options{{}, {Mode: Gaussian, Seed: 8}} {
 		var got [3][]float64
-		for k, p := range []Pass{{variant: "off"}, {Workers: 1}, {Workers: 3}} {
+		for k, p := range []Pass{{SIMD: "off"}, {Workers: 1}, {Workers: 3}} {
 			p.Options, got[k] = o, make([]float64, n)
 			if err := p.RolloutVJP(context.Background(), r, cotangents, got[k]); err != nil {
 				t.Fatal(err)

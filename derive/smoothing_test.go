@@ -120,7 +120,7 @@ func TestGaussianMeanOfKernel(t *testing.T) {
 		for _, variant := range kernel.Variants() {
 			got := newDerivatives(n, batch.DerivedColumns)
 			pass := Pass{Options: Options{Mode: Gaussian, Epsilon: epsilon, Samples: samples, Seed: 5},
-				variant: variant}
+				SIMD: variant}
 			if err := pass.Run(t.Context(), job, got); err != nil {
 				t.Fatal(err)
 			}

@@ -152,12 +152,12 @@ func compareFlags(t *testing.T, job *batch.Job, pass Pass) *batch.Results {
 	t.Helper()
 	n := job.Results.N
 	want, got := newDerivatives(n, batch.DerivedColumns), newDerivatives(n, batch.ColSmoothness|batch.ColCurvature)
-	pass.variant = "off"
+	pass.SIMD = "off"
 	if err := pass.Run(t.Context(), job, want); err != nil {
 		t.Fatal(err)
 	}
 	for _, variant := range kernel.Variants() {
-		pass.variant = variant
+		pass.SIMD = variant
 		if err := pass.Run(t.Context(), job, got); err != nil {
 			t.Fatal(err)
 		}

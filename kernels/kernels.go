@@ -53,7 +53,7 @@ const (
 
 	Culling     = Kernel(iota) // package boxes
 	BroadPhase                 // package rollout/broadphase
-	Derivatives                // package derive
+	Derivatives                // package kernels/derive
 	Contacts                   // package kernels/contact
 )
 

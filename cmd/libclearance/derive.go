@@ -43,7 +43,7 @@ func clearance_derive(handle C.clearance_engine, query *C.clearance_query, pairs
 			return nil, err
 		}
 		of := &batch.Job{Library: lib, Input: in, Options: o, Results: answers}
-		d.pass.Answers = h.Answers()
+		d.pass.Answers, d.pass.SIMD = h.Answers(), h.SIMD()
 		if err := d.pass.Check(of); err != nil {
 			return nil, failure{codeArgument, err}
 		}
@@ -305,7 +305,7 @@ func (r *rolloutRows) multiplies(poses *C.clearance_reals, results *C.clearance_
 		return nil, err
 	}
 	clear(d.gradients) // also those of no rows
-	d.pass.Answers = r.engine.Answers()
+	d.pass.Answers, d.pass.SIMD = r.engine.Answers(), r.engine.SIMD()
 	of := &derive.Rollout{
 		RolloutRows: batch.RolloutRows{Bodies: r.bodies, Worlds: &in, Results: answers}, Options: options}
 	products := d.ofRollout(byRow)

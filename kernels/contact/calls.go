@@ -47,6 +47,8 @@ import (
 	"math/bits"
 	"sync/atomic"
 	"unsafe"
+
+	"clearance/kernels"
 )
 
 // variant is one way in which the kernels are compiled.
@@ -70,11 +72,16 @@ func Supported() (names []string) {
 // where these have lanes enough. They have the same bits, and lanes without a world take time too.
 func within(name string, n int, float64s bool) *C.contact_kernels {
 	if name == "avx512" && variants[1].supported {
-		k := find(variants[1].name)
-		if lanes := int(k.worlds); n <= lanes && !float64s || n <= lanes/2 {
-			return k
+		if lanes := Width(variants[1].name); n <= lanes && !float64s || n <= lanes/2 {
+			name = variants[1].name
 		}
 	}
+	return enter(name)
+}
+
+// enter is find for a call.
+func enter(name string) *C.contact_kernels {
+	kernels.Enter(kernels.Contacts, name)
 	return find(name)
 }
 
@@ -169,7 +176,7 @@ func Sweep(variant string, p *Problem, worlds []int32, o *Options, s *Scratch, s
 // then it has made none. It ends by stop as [Sweep] does.
 func Newton(variant string, p *Problem, world int, o *Options, s *Scratch, stop *atomic.Int32,
 	check func(bytes float64) error) (steps int, ok bool) {
-	bodies, contacts, k := C.int32_t(p.Bodies), C.int32_t(p.Count[world]), find(variant)
+	bodies, contacts, k := C.int32_t(p.Bodies), C.int32_t(p.Count[world]), enter(variant)
 	s.set(p, 1, o)
 	// What the elimination fills is known after the bodies are numbered: the second call, if there is one, has room.
 	blocks := C.call_newton_blocks(k, bodies, contacts)
@@ -199,7 +206,7 @@ func Manifold(variant string, t *Shapes, r *Rows, list []int32, out *Points) (de
 		position_b: reals(r.PositionB), rotation_a: reals(r.RotationA), rotation_b: reals(r.RotationB),
 		normal: reals(r.Normal), distance: reals(r.Distance), gap: (*C.float)(&r.Gap[0]),
 		witness_a: reals(r.WitnessA), witness_b: reals(r.WitnessB), max_gap: reals(r.MaxGap)}
-	left := C.call_manifold(find(variant), shapes, rows, ints(list), C.int32_t(len(list)), out.columns())
+	left := C.call_manifold(enter(variant), shapes, rows, ints(list), C.int32_t(len(list)), out.columns())
 	return list[:left]
 }
 
@@ -254,7 +261,7 @@ func Assemble(variant string, r *Rules, c *Columns, a *Assembly, list []int32) {
 	from := C.contact_assembly{pairs: (*C.contact_pair)(unsafe.Pointer(&a.Pairs[0])), first: ints(a.First),
 		rows: (*C.contact_row)(a.Rows), points: a.Points.columns(), normal: reals(a.Normal), old_n: ints(a.Old),
 		ids: (*C.contact_id)(a.IDs), positions: reals(a.Position)}
-	C.call_assemble(find(variant), (*C.contact_rules)(unsafe.Pointer(r)), c.state(), from, c.problem(a.Warm),
+	C.call_assemble(enter(variant), (*C.contact_rules)(unsafe.Pointer(r)), c.state(), from, c.problem(a.Warm),
 		ints(list), C.int32_t(len(list)))
 }
 

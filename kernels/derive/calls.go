@@ -7,8 +7,7 @@
 // those that it cannot decide; clearance/derive takes these one by one. Other rows agree with it to rounding, and have
 // the same smoothness.
 //
-// The environment variable CLEARANCE_SIMD, which chooses the variant of the kernels of pairs, counts here too: with
-// "off" there is no kernel. A [Call] may name another variant.
+// [Choose] chooses the variant, as package kernels does for the kernels of pairs.
 //
 // # Layers and threads
 //
@@ -25,20 +24,15 @@ import (
 	"clearance/kernels"
 )
 
-// environment is what CLEARANCE_SIMD names, "" without it: off, or a variant that this machine has.
-var environment, errEnvironment = choice()
-
-// choice returns the name of the environment. The error of one that is none leaves no kernel.
-func choice() (string, error) {
-	name, err := kernels.Named("", "")
+// Choose returns the variant of an option, which the environment replaces if it is empty: one of [Variants], the best
+// without any name, or [kernels.Off].
+func Choose(option string) (string, error) {
+	name, err := kernels.Named(option, "options")
 	if err != nil {
 		return kernels.Off, err
 	}
-	return name, nil
+	return kernels.Best(name, Variants()), nil
 }
-
-// Check returns the error of a choice by the environment that the other kernels refuse.
-func Check() error { return errEnvironment }
 
 // Block is the largest number of rows of a [Solver.Run].
 const Block = 256
@@ -58,7 +52,7 @@ type Call struct {
 	Derivative  batch.Derivative
 	FirstNumber uint64
 
-	// Variant is one of [Variants], or "" for the one that the environment or the processor chooses.
+	// Variant is the name that [Choose] is given.
 	Variant string
 
 	// The derivatives to compute; each may be nil.

@@ -43,7 +43,6 @@ import "C"
 import (
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 	"unsafe"
 
@@ -70,48 +69,30 @@ var variants = sync.OnceValue(func() (v []variant) {
 	return v
 })
 
-// chosen returns the variant that calls use which name none, nil for no kernel.
-var chosen = sync.OnceValue(func() *variant {
-	v := variants()
-	i := slices.Index(names(v), kernels.Best(environment, names(v)))
-	if i < 0 {
-		return nil
-	}
-	return &v[i]
-})
-
-func names(variants []variant) (names []string) {
-	for _, v := range variants {
+// Variants returns the names of the variants that this machine can run, best first.
+func Variants() (names []string) {
+	for _, v := range variants() {
 		names = append(names, v.name)
 	}
 	return names
 }
 
-// Variants returns the names of the variants that this machine can run, best first; none if the kernel is turned off.
-func Variants() []string {
-	if chosen() == nil {
-		return nil
-	}
-	return names(variants())
-}
-
-// variantOf returns the variant of a name, the chosen one for "", nil for another one or none.
+// variantOf returns the variant that [Choose] returns for a name, nil for none.
 func variantOf(name string) *variant {
-	if name == "" || chosen() == nil {
-		return chosen()
+	name, _ = Choose(name)
+	for i := range variants() {
+		if v := &variants()[i]; v.name == name {
+			return v
+		}
 	}
-	i := slices.Index(Variants(), name)
-	if i < 0 {
-		return nil
-	}
-	return &variants()[i]
+	return nil
 }
 
 // Solver runs the kernel on blocks of a call. The memory of the call is pinned until Close.
 type Solver struct {
 	c      *C.derive_call
-	unit   unsafe.Pointer // a derive_unit
-	values C.int          // not 0: the derivatives of values as reported
+	of     *variant
+	values C.int // not 0: the derivatives of values as reported
 	pinner runtime.Pinner
 	left   [Block]int32
 
@@ -127,7 +108,7 @@ func NewSolver(t *Table, call *Call) *Solver {
 	if C.DERIVE_BLOCK != Block || C.DERIVE_ALIGN != align {
 		panic("derive: blocks of other lengths")
 	}
-	s := &Solver{c: new(C.derive_call), unit: variantOf(call.Variant).unit, first: call.First, ofBlock: call.OfBlock}
+	s := &Solver{c: new(C.derive_call), of: variantOf(call.Variant), first: call.First, ofBlock: call.OfBlock}
 	if call.Reported {
 		s.values = 1
 	}
@@ -222,7 +203,8 @@ func (s *Solver) Run(lo, hi int) []int32 {
 	if s.ofBlock {
 		s.c.gradient_first = C.int64_t(lo)
 	}
-	n := C.call_kernel(s.unit, s.values, s.c, C.int64_t(lo), C.int64_t(hi), (*C.int32_t)(&s.left[0]))
+	kernels.Enter(kernels.Derivatives, s.of.name)
+	n := C.call_kernel(s.of.unit, s.values, s.c, C.int64_t(lo), C.int64_t(hi), (*C.int32_t)(&s.left[0]))
 	return s.left[:n]
 }
 
@@ -254,13 +236,14 @@ func flag(b bool) C.int32_t {
 	return 0
 }
 
-// Displace makes the noise of rows [lo, hi) and the poses of B of their pairs. It returns false if there is no kernel:
-// variant is one of [Variants], "" for the one that the environment or the processor chooses.
+// Displace makes the noise of rows [lo, hi) and the poses of B of their pairs. It returns false if there is no kernel.
+// variant is the name that [Choose] is given.
 func (s *Samples) Displace(variant string, lo, hi int) bool {
 	v := variantOf(variant)
 	if v == nil {
 		return false
 	}
+	kernels.Enter(kernels.Derivatives, v.name)
 	s.call(func(c *C.derive_samples) { C.call_displace(v.unit, c, C.int64_t(lo), C.int64_t(hi)) })
 	return true
 }
@@ -272,6 +255,7 @@ func (s *Samples) Add(variant string, lo, hi int) bool {
 	if v == nil {
 		return false
 	}
+	kernels.Enter(kernels.Derivatives, v.name)
 	s.call(func(c *C.derive_samples) { C.call_add(v.unit, c, C.int64_t(lo), C.int64_t(hi)) })
 	return true
 }

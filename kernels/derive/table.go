@@ -30,9 +30,9 @@ type Table struct {
 // tables are those of the libraries in use.
 var tables sync.Map // weak.Pointer[batch.Library] to *Table
 
-// TableOf returns the table of a library, which it keeps as long as the library; nil if the kernel is turned off.
+// TableOf returns the table of a library, which it keeps as long as the library; nil if there is no kernel.
 func TableOf(lib *batch.Library) *Table {
-	if chosen() == nil {
+	if len(variants()) == 0 {
 		return nil
 	}
 	key := weak.Make(lib)
