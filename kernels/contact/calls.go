@@ -51,18 +51,14 @@ import (
 	"clearance/kernels"
 )
 
-// variant is one way in which the kernels are compiled.
-type variant struct {
-	name      string
-	supported bool // by this machine
-	kernels   unsafe.Pointer
-}
+// compiled are the contact_kernels in this program by the names of their variants. Each variant_*.go adds one.
+var compiled = map[string]unsafe.Pointer{}
 
 // Supported returns the variants that this machine can run, best first.
 func Supported() (names []string) {
-	for i := range variants {
-		if variants[i].supported {
-			names = append(names, variants[i].name)
+	for _, name := range kernels.Supported() {
+		if compiled[name] != nil {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -71,9 +67,9 @@ func Supported() (names []string) {
 // within is the kernels of a variant for n things in lanes of float32, or of float64: those of AVX2 in place of AVX-512
 // where these have lanes enough. They have the same bits, and lanes without a world take time too.
 func within(name string, n int, float64s bool) *C.contact_kernels {
-	if name == "avx512" && variants[1].supported {
-		if lanes := Width(variants[1].name); n <= lanes && !float64s || n <= lanes/2 {
-			name = variants[1].name
+	if name == "avx512" && compiled["avx2"] != nil {
+		if lanes := Width("avx2"); n <= lanes && !float64s || n <= lanes/2 {
+			name = "avx2"
 		}
 	}
 	return enter(name)
@@ -86,12 +82,11 @@ func enter(name string) *C.contact_kernels {
 }
 
 func find(name string) *C.contact_kernels {
-	for i := range variants {
-		if variants[i].name == name {
-			return (*C.contact_kernels)(variants[i].kernels)
-		}
+	k := compiled[name]
+	if k == nil {
+		panic("contact: no variant " + name)
 	}
-	panic("contact: no variant " + name)
+	return (*C.contact_kernels)(k)
 }
 
 // Width is the number of worlds of a group of a variant: its lanes of float32.

@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && !race && !noavx2
 
 // Package avx2 compiles the kernels of contacts for AVX2.
 package avx2

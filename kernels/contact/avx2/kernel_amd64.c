@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && !race && !noavx2
 
 #include "../../isa/target_avx2.h"
 #define FUSED

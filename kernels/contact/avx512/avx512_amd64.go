@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && !race && !noavx512
 
 // Package avx512 compiles the kernels of contacts for AVX-512.
 package avx512

@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && !race && !noavx512
 
 #include "../../isa/target_avx512.h"
 #define FUSED

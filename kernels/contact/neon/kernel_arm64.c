@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && !race && !noneon
 
 #include "../../isa/target_neon.h"
 #define FUSED

@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && !race && !noneon
 
 // Package neon compiles the kernels of contacts for NEON.
 package neon

@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && (race || !noportable)
 
 #include "../../isa/target_portable.h"
 #define UNIT contact_kernels_portable

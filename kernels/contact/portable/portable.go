@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && (race || !noportable)
 
 // Package portable compiles the kernels of contacts for every processor.
 package portable
