@@ -120,7 +120,7 @@ type CullingKernels interface {
 	// NewCuller returns a culler for one goroutine, nil if there are no pairs. It keeps a reference to c.
 	NewCuller(c *batch.Culling) batch.Culler
 
-	// SIMD returns the instruction set of the kernels, which the broad phase uses as well.
+	// SIMD returns the instruction set of the kernels, which the broad phase uses as well, "off" for none.
 	SIMD() string
 }
 

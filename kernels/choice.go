@@ -79,6 +79,9 @@ func Choose(name string) (string, error) {
 	return "", fmt.Errorf("SIMD variant %s: this processor lacks it; it has %s", name, strings.Join(have, ", "))
 }
 
+// Runs reports whether a variant is in this program and this machine can run it.
+func Runs(variant string) bool { return compiled[variant].supported }
+
 // LeftOut returns the variants of this processor architecture that the program lacks by build tags, best first; none if
 // it has no kernels.
 func LeftOut() (names []string) {

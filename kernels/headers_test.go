@@ -38,8 +38,9 @@ func TestHeadersCompileAlone(t *testing.T) {
 		for _, bits := range []int{32, 64} {
 			file := filepath.Join(dir, fmt.Sprintf("%s_%d.c", strings.TrimSuffix(base, ".h"), bits))
 			text := fmt.Sprintf("#define KERNEL clr_run_portable\n#define GROWTH clr_growth_portable\n"+
-				"#define CULL clr_cull_portable\n#include \"isa/real%d.h\"\n#include %q\n", bits, header)
-			if base != "kernel.h" && base != "growth.h" && base != "cull.h" {
+				"#define CULL clr_cull_portable\n#define FIND_ROWS clr_rows_portable\n"+
+				"#include \"isa/real%d.h\"\n#include %q\n", bits, header)
+			if base != "kernel.h" && base != "growth.h" && base != "cull.h" && base != "rows.h" {
 				text += fmt.Sprintf("#include %q\n", header) // the guards
 			}
 			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {

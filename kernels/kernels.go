@@ -6,7 +6,7 @@
 //	table.go      a library in the layout of the kernels
 //	serves.go     the table of kernels: queries, methods, precisions and columns of each
 //	solver.go     calls: the columns of a job and of its results, pinned
-//	cull.go       pairs of bodies culled by their bounds
+//	boxes.go      pairs of bodies culled by their bounds, and pairs of boxes that meet
 //
 // A kernel answers a row or declines it; the caller passes declined rows on to package ref. Go reads the layout of
 // structures from the headers, through cgo. Without cgo there are no kernels, and no call is supported.
@@ -17,7 +17,7 @@
 //	shape   headers: shapes, support functions, Hessians
 //	pairs   headers: distances, intersections and depths
 //	growth  headers: growth distances
-//	boxes   culling
+//	boxes   culling, and the broad phase
 //
 // A package of headers embeds them, so that a change enters the keys of Go's build cache. pairs and growth have a
 // package below them for each variant, which compiles one kernel, so that the compilers run side by side. It imports
@@ -52,13 +52,31 @@ const (
 	kernelCount = iota        // those that answer rows
 
 	Culling     = Kernel(iota) // package boxes
-	BroadPhase                 // package rollout/broadphase
+	BroadPhase                 // package boxes
 	Derivatives                // package kernels/derive
 	Contacts                   // package kernels/contact
 )
 
 // BlockRows is the largest number of rows of one [Solver.Run].
 const BlockRows = 2048
+
+// Constants of the broad phase.
+const (
+	BoxLanes  = 8  // boxes of a leaf, and children of a node
+	BoxLevels = 10 // of a hierarchy of 2^28 boxes
+	BoxSorted = 64 // the longest row that is sorted
+	BoxSpare  = 16 // numbers behind the end of an array that a kernel may use
+)
+
+// BoxArrays are the arrays of a [BoxSearch], none of which is empty.
+type BoxArrays struct {
+	First                   []int    // block of each level, from the boxes up
+	Blocks                  *float64 // bounds: lower x, y, z, upper x, y, z of BoxLanes boxes each
+	IDs                     []int32  // of the boxes of each leaf, -1 for none
+	Last                    []int32  // the largest of each leaf
+	Near, Next, Lanes, Rows []int32  // memory for leaves, three times, and for rows, with BoxSpare behind
+	Length                  []int64  // receives the length of the row of each box
+}
 
 // Stats are counters of a solver's loops, for profiles: rows started, steps of a
 // vector, and active lanes of these.

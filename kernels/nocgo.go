@@ -40,3 +40,14 @@ type Culler struct{ batch.Culler }
 
 // NewCuller returns nil.
 func NewCuller(string, *batch.Culling) *Culler { return nil }
+
+// BoxSearch is never used.
+type BoxSearch struct{}
+
+// Need returns zeros.
+func (s *BoxSearch) Need() (rows, leaves int) { return 0, 0 }
+
+// Run is never called.
+func (s *BoxSearch) Run(string, *BoxArrays, int, int, int) (nextLeaf, nowUsed int) {
+	panic("kernels: none without cgo")
+}

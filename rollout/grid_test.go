@@ -135,7 +135,7 @@ func BenchmarkGrid(b *testing.B) {
 		}
 		for _, workers := range []int{1, 2} {
 			b.Run(fmt.Sprintf("%d/new/workers=%d", n, workers), func(b *testing.B) {
-				f := broadphase.Finder{SIMD: variantOf(cullingKernels(backends)), Workers: workers}
+				f := broadphase.Finder{SIMD: broadPhaseOf(b, backends), Workers: workers}
 				less := broadphase.NewBoxes(n - 1) // another number of boxes, so that no order is kept
 				for k := range 3 {
 					copy(less.Lo[k], boxes.Lo[k])
@@ -149,7 +149,7 @@ func BenchmarkGrid(b *testing.B) {
 				perPair(b, pairs, begin)
 			})
 			b.Run(fmt.Sprintf("%d/moved/workers=%d", n, workers), func(b *testing.B) {
-				f := broadphase.Finder{SIMD: variantOf(cullingKernels(backends)), Workers: workers}
+				f := broadphase.Finder{SIMD: broadPhaseOf(b, backends), Workers: workers}
 				moved := [2]*broadphase.Boxes{boxes, broadphase.NewBoxes(n)}
 				rng := rand.New(rand.NewPCG(5, 6))
 				for k := range 3 {

@@ -1,10 +1,12 @@
 package rollout
 
 import (
+	"fmt"
 	"slices"
 
 	"clearance/batch"
 	"clearance/dispatch"
+	"clearance/kernels"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -103,12 +105,20 @@ func cullingKernels(d *dispatch.Dispatcher) dispatch.CullingKernels {
 	return nil
 }
 
-// variantOf returns the instruction set of kernels, "" for none.
-func variantOf(k dispatch.CullingKernels) string {
-	if k == nil {
-		return ""
+// variantOf returns the instruction set of the broad phase, "" for none. It is what the first back end that implements
+// [dispatch.CullingKernels] was opened with, "off" included. Without such a back end the environment variable or the
+// processor decides.
+func variantOf(d *dispatch.Dispatcher) (string, error) {
+	for _, b := range d.Backends() {
+		if k, ok := dispatch.As[dispatch.CullingKernels](b); ok {
+			return kernels.Choose(k.SIMD())
+		}
 	}
-	return k.SIMD()
+	name, err := kernels.Named("", "")
+	if err != nil {
+		return "", fmt.Errorf("rollout: %w", err)
+	}
+	return kernels.Choose(name)
 }
 
 func array(v r3.Vec) [3]float64 { return [3]float64{v.X, v.Y, v.Z} }

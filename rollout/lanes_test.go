@@ -116,17 +116,43 @@ func dispatcherOf(t *testing.T, variant string) *dispatch.Dispatcher {
 }
 
 // TestKernelsOfTheBackend: culling and the broad phase use the kernels of the CPU back end, whatever the environment
-// says.
+// says, which decides where there is no such back end.
 func TestKernelsOfTheBackend(t *testing.T) {
 	t.Setenv(kernels.EnvSIMD, kernels.Off)
 	for _, variant := range kernels.Supported() {
-		if got := variantOf(cullingKernels(dispatcherOf(t, variant))); got != variant {
+		if got := cullingKernels(dispatcherOf(t, variant)).SIMD(); got != variant {
+			t.Errorf("culling by %q, want %q", got, variant)
+		}
+		if got := broadPhaseOf(t, dispatcherOf(t, variant)); got != variant {
 			t.Errorf("%q, want %q", got, variant)
 		}
 	}
-	if got := variantOf(cullingKernels(dispatcherOf(t, kernels.Off))); got != "" {
+	none := dispatch.New(dispatch.Backend(struct{ dispatch.Backend }{cpu.NewReference()})) // which hides its kernels
+	if got := broadPhaseOf(t, none); got != "" {
+		t.Errorf("%q, want none", got)
+	}
+	for _, variant := range kernels.Supported() {
+		t.Setenv(kernels.EnvSIMD, variant)
+		if got := broadPhaseOf(t, none); got != variant {
+			t.Errorf("%q by the environment, want %q", got, variant)
+		}
+	}
+	if got := broadPhaseOf(t, dispatcherOf(t, kernels.Off)); got != "" {
 		t.Errorf("%q without kernels", got)
 	}
+	t.Setenv(kernels.EnvSIMD, "mmx")
+	if got, err := variantOf(none); err == nil {
+		t.Errorf("%q for an instruction set that there is none of", got)
+	}
+}
+
+func broadPhaseOf(t testing.TB, d *dispatch.Dispatcher) string {
+	t.Helper()
+	variant, err := variantOf(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return variant
 }
 
 // TestTilesAreSmall: a worker that is held up keeps a small part of a block from the others, in whole calls of the

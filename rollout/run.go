@@ -109,7 +109,7 @@ type Batch struct {
 	larger  int             // blocks are 2^larger times as large as by default
 
 	kernels dispatch.CullingKernels // nil for none
-	variant string                  // their instruction set, "" for none
+	variant string                  // instruction set of the broad phase, "" for none
 	vectors *vectors                // nil if no kernel culls
 
 	team  *fault.Team
@@ -182,7 +182,9 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 		b.tiles[i].cull()
 	}
 	b.kernels = cullingKernels(d)
-	b.variant = variantOf(b.kernels)
+	if b.variant, err = variantOf(d); err != nil {
+		return nil, err
+	}
 	b.setVectors()
 	b.joinTile = func(_, i int) { b.tiles[i].copyTo(&b.joined) }
 	b.foldTile = func(_, i int) { b.tiles[i].fold(b.answers) }

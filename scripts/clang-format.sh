@@ -9,7 +9,6 @@ version=23.1.5
 files=(
 	kernels/*/*.h kernels/*/*.c kernels/*/*/*.c kernels/testdata/*.h kernels/testdata/*.c
 	kernels/derive/include/*.h
-	rollout/broadphase/*.h rollout/broadphase/*.c
 	engine/internal/vk/*.h engine/internal/vk/*.c
 	cmd/libclearance/*.h cmd/libclearance/testdata/*.h cmd/libclearance/testdata/*.c
 	shaders/[!l]*.glsl shaders/loop_limit.glsl shaders/*.comp shaders/testdata/*.comp # not the generated layout.glsl

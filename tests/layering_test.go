@@ -71,7 +71,7 @@ var layers = map[string][]string{
 	"kernels/growth/variant": {"kernels/growth", "kernels/isa", "kernels/pairs", "kernels/shape"},
 
 	"dispatch": {"batch", "internal/fault"},
-	"rollout": {"batch", "dispatch", "geom", "internal/fault", "internal/memory",
+	"rollout": {"batch", "dispatch", "geom", "internal/fault", "internal/memory", "kernels",
 		"rollout/broadphase", "rollout/sweep"},
 	"contact": {"batch", "kernels", "kernels/contact", "geom", "geom/hull", "internal/fault",
 		"internal/memory"},

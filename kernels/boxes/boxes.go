@@ -1,7 +1,7 @@
 //go:build cgo
 
-// Package boxes compiles the kernels that cull pairs of bodies by balls and boxes about them (cull.h), those of all
-// variants, which are short.
+// Package boxes compiles the kernels that cull pairs of bodies by balls and boxes about them (cull.h) and that find the
+// boxes which meet (rows.h), those of all variants, which are short.
 package boxes
 
 /*
@@ -13,11 +13,11 @@ package boxes
 #cgo !race,!noneon,arm64 CFLAGS: -DCLR_NEON
 #cgo race !noportable CFLAGS: -DCLR_PORTABLE
 #cgo !amd64,!arm64 LDFLAGS: -lm
-#include "cull_api.h"
+#include "api.h"
 
 enum { AVX512, AVX2, NEON, PORTABLE };
 
-// clr_cull_of returns the kernel of a variant, which this program has.
+// clr_cull_of and clr_rows_of return the kernels of a variant, which this program has.
 static inline clr_cull_kernel clr_cull_of(int variant) {
 #ifdef CLR_AVX512
     if (variant == AVX512) return clr_cull_avx512;
@@ -33,12 +33,33 @@ static inline clr_cull_kernel clr_cull_of(int variant) {
 #endif
     return 0;
 }
+static inline clr_rows_kernel clr_rows_of(int variant) {
+#ifdef CLR_AVX512
+    if (variant == AVX512) return clr_rows_avx512;
+#endif
+#ifdef CLR_AVX2
+    if (variant == AVX2) return clr_rows_avx2;
+#endif
+#ifdef CLR_NEON
+    if (variant == NEON) return clr_rows_neon;
+#endif
+#ifdef CLR_PORTABLE
+    if (variant == PORTABLE) return clr_rows_portable;
+#endif
+    return 0;
+}
 
 static inline int32_t clr_call_cull(int variant, const clr_cull *c, const double *poses, const int32_t *place,
                                     const int32_t *a, const int32_t *b, const double *bodies, const int32_t *first,
                                     const double *parts, const int32_t *boxed, double *scratch, int32_t *open,
                                     clr_culled *out) {
     return clr_cull_of(variant)(c, poses, place, a, b, bodies, first, parts, boxed, scratch, open, out);
+}
+
+static inline void clr_call_rows(int variant, clr_rows *c, const double *blocks, const int32_t *ids,
+                                 const int32_t *last, int32_t *near, int32_t *next, int32_t *lanes, int32_t *rows,
+                                 int64_t *length) {
+    clr_rows_of(variant)(c, blocks, ids, last, near, next, lanes, rows, length);
 }
 */
 import "C"
@@ -52,7 +73,7 @@ import (
 var variants = map[string]C.int{"avx512": C.AVX512, "avx2": C.AVX2, "neon": C.NEON, "portable": C.PORTABLE}
 
 // Cull culls CLR_CULL_LANES worlds by a variant that this machine can run, and returns the set of those whose poses
-// are valid. The pointers are those of a clr_cull and a clr_culled; cull_api.h describes the arrays, none of which is
+// are valid. The pointers are those of a clr_cull and a clr_culled; api.h describes the arrays, none of which is
 // empty.
 func Cull(variant string, cull unsafe.Pointer, poses []float64, place, a, b []int32, bodies []float64, first []int32,
 	parts []float64, boxed []int32, scratch []float64, open []int32, culled unsafe.Pointer) (valid uint) {
@@ -60,6 +81,15 @@ func Cull(variant string, cull unsafe.Pointer, poses []float64, place, a, b []in
 		(*C.int32_t)(&place[0]), (*C.int32_t)(&a[0]), (*C.int32_t)(&b[0]), (*C.double)(&bodies[0]),
 		(*C.int32_t)(&first[0]), (*C.double)(&parts[0]), (*C.int32_t)(&boxed[0]), (*C.double)(&scratch[0]),
 		(*C.int32_t)(&open[0]), (*C.clr_culled)(culled)))
+}
+
+// Rows finds rows by a variant that this machine can run. The pointer is that of a clr_rows; api.h describes the
+// arrays, none of which is empty.
+func Rows(variant string, rows unsafe.Pointer, blocks *float64, ids, last, near, next, lanes, found []int32,
+	length []int64) {
+	C.clr_call_rows(variants[variant], (*C.clr_rows)(rows), (*C.double)(blocks), (*C.int32_t)(&ids[0]),
+		(*C.int32_t)(&last[0]), (*C.int32_t)(&near[0]), (*C.int32_t)(&next[0]), (*C.int32_t)(&lanes[0]),
+		(*C.int32_t)(&found[0]), (*C.int64_t)(&length[0]))
 }
 
 //export clr_built_boxes

@@ -18,7 +18,7 @@
 // First the balls of the bodies are compared, one world per lane. Then the parts of the pairs that are left, by balls
 // and boxes, one pair of parts per lane; a pair is culled if all its pairs of parts are.
 
-#include "cull_api.h"
+#include "api.h"
 #include "../isa/real64.h"
 
 #ifndef CULL

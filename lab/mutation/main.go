@@ -41,7 +41,7 @@ var guards = []struct {
 	{"kernels/shape", []string{"./kernels", "./cpu", "./tests/conformance", "./tests"}},
 	{"kernels/pairs", []string{"./kernels", "./cpu", "./tests/conformance", "./tests"}},
 	{"kernels/growth", []string{"./kernels", "./cpu", "./tests/conformance", "./tests"}},
-	{"kernels/boxes", []string{"./kernels", "./cpu", "./rollout", "./tests"}},
+	{"kernels/boxes", []string{"./kernels", "./cpu", "./rollout", "./rollout/broadphase", "./tests"}},
 	{"contact", []string{"./contact", "./verify", "./tests"}},
 	{"kernels/contact", []string{"./contact", "./tests"}},
 	{"derive", []string{"./derive", "./internal/audit"}},

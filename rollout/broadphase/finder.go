@@ -1,3 +1,11 @@
+// Package broadphase finds all pairs of intersecting axis-aligned boxes.
+//
+// The answer is exact: a pair is reported if and only if the closed boxes have a common point, compared in float64
+// without rounding. Boxes may be infinite in any direction. The same boxes give the same pairs in the same order,
+// whatever the number of workers.
+//
+// A [Finder] builds a bounding volume hierarchy over the boxes and joins it with itself. The hierarchy was chosen by
+// measurement against sort and sweep and against a grid: lab/notebook/broadphase.md.
 package broadphase
 
 import (
@@ -8,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"clearance/internal/fault"
+	"clearance/kernels"
 )
 
 // Pairs are pairs of boxes: box i meets the boxes Partner[Offset[i]] to Partner[Offset[i+1]−1], which are those with an
@@ -26,7 +35,7 @@ func (p *Pairs) Of(i int) []int32 { return p.Partner[p.Offset[i]:p.Offset[i+1]] 
 // A Finder finds pairs, in memory that it keeps for the next call. The zero value is ready. A Finder is used by one
 // goroutine at a time.
 type Finder struct {
-	// SIMD is the instruction set of the kernel, as package kernels names its variants; "" is none: Go. No answer
+	// SIMD is the instruction set of the kernel, as [kernels.Choose] returns it: "" is none, which is Go. No answer
 	// depends on it.
 	SIMD string
 
@@ -57,9 +66,13 @@ const (
 	minTaskLeaves  = 64 // below that, starting a goroutine costs more than the work
 )
 
-// Find returns all pairs of boxes that meet. They are valid until the next call. The error is that of [Boxes.Check], or
-// a *[TooManyPairsError].
+// Find returns all pairs of boxes that meet. They are valid until the next call. The error is that of [Boxes.Check], a
+// *[TooManyPairsError], or one about an instruction set that this machine cannot run.
 func (f *Finder) Find(b *Boxes) (*Pairs, error) {
+	if f.SIMD != "" && !kernels.Runs(f.SIMD) {
+		_, err := kernels.Choose(f.SIMD)
+		return nil, fmt.Errorf("broadphase: %w", err)
+	}
 	if err := b.Check(); err != nil {
 		return nil, err
 	}
@@ -170,7 +183,9 @@ type Boxes struct {
 }
 
 // MaxBoxes is the largest number of boxes of a call.
-const MaxBoxes = 1 << 28
+const MaxBoxes = 1 << maxBoxBits
+
+const maxBoxBits = 28
 
 // NewBoxes returns n boxes that all are the origin.
 func NewBoxes(n int) *Boxes {

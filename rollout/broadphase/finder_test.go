@@ -269,6 +269,17 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestUnknownSIMD: an instruction set that this machine cannot run is an error, not another one in its place.
+func TestUnknownSIMD(t *testing.T) {
+	b := NewBoxes(3)
+	for _, name := range append(kernels.Names(), kernels.Off, "mmx") {
+		_, err := (&Finder{SIMD: name}).Find(b)
+		if has := slices.Contains(kernels.Supported(), name); has != (err == nil) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
 // TestTooManyPairs meets the limit, and exceeds it by one.
 func TestTooManyPairs(t *testing.T) {
 	const n = 300

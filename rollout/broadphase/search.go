@@ -1,6 +1,10 @@
 package broadphase
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"clearance/kernels"
+)
 
 // A search finds rows for the boxes of a range of leaves: for each box, in the order of the tree, the boxes of higher
 // index that it meets. It belongs to one goroutine at a time.
@@ -12,12 +16,12 @@ type search struct {
 
 	near, next, lanes []int32 // scratch: leaves, and lanes of them
 
-	call call // of a kernel
+	kernel kernels.BoxSearch
 }
 
 const (
-	sorted   = 64 // the longest row that a search sorts
-	spare    = 16 // numbers behind the end of an array that kernels may use
+	sorted   = kernels.BoxSorted // the longest row that a search sorts
+	spare    = kernels.BoxSpare  // numbers behind the end of an array
 	minRoom  = 1 << 12
 	fullMask = 1<<lanes - 1
 )
@@ -35,7 +39,20 @@ func (s *search) grow(more, leaves int) {
 	}
 }
 
-// scan is the search in Go, of one leaf; rows.h describes it.
+// run finds rows by the kernel of an instruction set, or in Go for "", until the search ends or has found so many that
+// more memory is needed.
+func (s *search) run(simd string, t *tree, offset []int64) {
+	if simd == "" {
+		s.scan(t, offset)
+		return
+	}
+	s.grow(s.kernel.Need())
+	s.leaf, s.used = s.kernel.Run(simd, &kernels.BoxArrays{First: t.first, Blocks: &t.blocks[0].lo[0][0], IDs: t.ids,
+		Last: t.last, Near: s.near, Next: s.next, Lanes: s.lanes, Rows: s.rows, Length: offset[1:]},
+		s.leaf, s.hi, s.used)
+}
+
+// scan is the search in Go, of one leaf; rows.h of kernels/boxes describes it.
 func (s *search) scan(t *tree, offset []int64) {
 	s.near = append(s.near[:0], 0)
 	for level := len(t.first) - 1; level > 0; level-- {

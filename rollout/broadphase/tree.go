@@ -3,15 +3,18 @@ package broadphase
 import (
 	"math"
 	"slices"
+
+	"clearance/kernels"
 )
 
 const (
-	lanes      = 8            // boxes per leaf, and children of a node
-	maxSpread  = 1.5          // ratio of spreads from which on a new order is made
-	largeRatio = 16           // times the median extent: boxes that are kept apart in the order
-	parallelBy = 1024 * lanes // leaves below which a branch is built by one goroutine
-	maxLevels  = 28/3 + 1     // of MaxBoxes
+	lanes      = kernels.BoxLanes // boxes per leaf, and children of a node
+	maxSpread  = 1.5              // ratio of spreads from which on a new order is made
+	largeRatio = 16               // times the median extent: boxes that are kept apart in the order
+	parallelBy = 1024 * lanes     // leaves below which a branch is built by one goroutine
 )
+
+var _ = [1]struct{}{}[kernels.BoxLevels-(maxBoxBits/3+1)] // levels of MaxBoxes
 
 // block is the bounds of eight boxes, one per lane. A lane without a box has NaN, which compares as false.
 type block struct {

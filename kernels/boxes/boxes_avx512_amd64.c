@@ -3,4 +3,6 @@
 #include "../isa/target_avx512.h"
 #define CULL clr_cull_avx512
 #include "cull.h"
+#define FIND_ROWS clr_rows_avx512
+#include "rows.h"
 #include "../isa/target_end.h"

@@ -3,4 +3,6 @@
 #include "../isa/target_avx2.h"
 #define CULL clr_cull_avx2
 #include "cull.h"
+#define FIND_ROWS clr_rows_avx2
+#include "rows.h"
 #include "../isa/target_end.h"

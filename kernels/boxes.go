@@ -2,7 +2,7 @@
 
 package kernels
 
-// #include "boxes/cull_api.h"
+// #include "boxes/api.h"
 import "C"
 
 import (
@@ -114,4 +114,31 @@ func (u *Culler) Parts(o batch.CullOpen) batch.CullBounds {
 	first := len(u.scratch) - 3*room + int(o.First)
 	column := func(k int) []float64 { return u.scratch[first+k*room:][:n] }
 	return batch.CullBounds{Balls: column(0), Boxes: column(1), Upper: column(2)}
+}
+
+var ( // the constants of the headers
+	_ = [1]struct{}{}[BoxLanes-C.CLR_ROWS_LANES]
+	_ = [1]struct{}{}[BoxLevels-C.CLR_ROWS_LEVELS]
+	_ = [1]struct{}{}[BoxSorted-C.CLR_ROWS_SORTED]
+	_ = [1]struct{}{}[BoxSpare-C.CLR_ROWS_SPARE]
+)
+
+// A BoxSearch is a search of the broad phase by a kernel. It belongs to one goroutine at a time.
+type BoxSearch struct{ c C.clr_rows }
+
+// Need returns the numbers of rows and of leaves for lack of which the last Run stopped, zeros if it did not.
+func (s *BoxSearch) Need() (rows, leaves int) { return int(s.c.need), int(s.c.need_leaves) }
+
+// Run finds the rows of the boxes of leaves from the given one on to the end, behind used numbers of rows, by a variant
+// that this machine [Runs]. It returns how far it came.
+func (s *BoxSearch) Run(variant string, a *BoxArrays, leaf, end, used int) (nextLeaf, nowUsed int) {
+	c := &s.c
+	for level, first := range a.First {
+		c.first[level] = C.int64_t(first)
+	}
+	c.levels, c.leaf, c.end = C.int64_t(len(a.First)), C.int64_t(leaf), C.int64_t(end)
+	c.used, c.room, c.leaves = C.int64_t(used), C.int64_t(len(a.Rows)-BoxSpare), C.int64_t(len(a.Near)-BoxSpare)
+	Enter(BroadPhase, variant)
+	boxes.Rows(variant, unsafe.Pointer(c), a.Blocks, a.IDs, a.Last, a.Near, a.Next, a.Lanes, a.Rows, a.Length)
+	return int(c.leaf), int(c.used)
 }
