@@ -15,6 +15,8 @@
 
 #define APART static __attribute__((noinline))
 
+typedef uint64_t vu __attribute__((vector_size(8 * W)));
+
 #define NOT(m) MANDN(MFROM(LANES), m)
 #if W == 8
 #define EQ(a, b) _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ)
@@ -52,7 +54,12 @@ ALWAYS double least1(double a, double b) { return a < b ? a : b; }
 ALWAYS double most1(double a, double b) { return a > b ? a : b; }
 ALWAYS double dot1(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
+// where is 0 in the other lanes.
+#if W == 4
+ALWAYS VF where(VM m, VF x) { return MAND(m, x); }
+#else
 ALWAYS VF where(VM m, VF x) { return SEL(m, x, SET1(0)); }
+#endif
 ALWAYS VM is_finite(VF x) { return LE(magnitude(x), SET1(0x1.fffffffffffffp1023)); }
 ALWAYS V3 where3(VM m, V3 a) { return (V3){where(m, a.x), where(m, a.y), where(m, a.z)}; }
 ALWAYS VM is_finite3(V3 a) { return MAND(MAND(is_finite(a.x), is_finite(a.y)), is_finite(a.z)); }
@@ -80,8 +87,8 @@ ALWAYS flat within(V3 e0, V3 e1, V3 v) { return (flat){dot64(e0, v), dot64(e1, v
 
 #ifndef EXPONENT // of a normal x > 0; see isa/elementary.h
 #define EXPONENT(x) (BITS_OR(BITS_DOWN(x), SET1(0x1p52)) - SET1(0x1p52 + 1023))
-#define TIMES_POWER(x, k) ((x) * BITS_UP((k) + SET1(0x1.8p52 + 1023))) // an integer k
-#define MANTISSA(x) TIMES_POWER(x, -EXPONENT(x))                       // in [1, 2)
+#define TIMES_POWER(x, k) ((x) * BITS_UP((k) + SET1(0x1.8p52 + 1023)))       // an integer k
+#define MANTISSA(x) ((VF)(((vu)(x) & 0xfffffffffffff) | 0x3ff0000000000000)) // in [1, 2)
 #endif
 
 // exponential is exp(x) for x in [-700, 700], to a relative error of 1e-14: with x = k·log 2 + r, |r| ≤ 0.35, it is 2ᵏ
@@ -106,8 +113,8 @@ ALWAYS VF power_of_e(VF x) { return exponential(MAX(x, SET1(-700))); }
 ALWAYS VF logarithm(VF x) {
     VF k = EXPONENT(x), m = MANTISSA(x);
     VM big = LT(SET1(0x1.6a09e667f3bcdp0), m);
-    m = SEL(big, 0.5 * m, m);
-    k = SEL(big, k + 1, k);
+    m = FNMA(where(big, SET1(0.5)), m, m); // exact
+    k += where(big, SET1(1));
     VF s = (m - 1) / (m + 1), z = s * s, z2 = z * z, z4 = z2 * z2;
     VF low = FMA(FMA(z, SET1(1.0 / 9), SET1(1.0 / 7)), z2, FMA(z, SET1(1.0 / 5), SET1(1.0 / 3)));
     VF high = FMA(FMA(z, SET1(1.0 / 21), SET1(1.0 / 19)), z4,

@@ -10,8 +10,6 @@
 // Normal numbers by counters: Philox4x32-10 [Salmon2011] and Box and Muller's transform. The reference is smoothing.go
 // of package derive: the words of a counter are the same, the numbers agree to rounding.
 
-typedef uint64_t vu __attribute__((vector_size(8 * W)));
-
 ALWAYS vu words(uint32_t x) { return (vu)(SET1(0)) + x; }
 
 // lane_numbers are those of the lanes, from first on.
