@@ -58,7 +58,8 @@ func scanProgram(t *testing.T, variant, file, format string, numbers ...any) str
 }
 
 // runKernels builds sanitize.c with the kernels of one variant, compiled with CLR_GENERIC, and runs it for distances
-// and for growth distances: each row is answered or declined, exactly once.
+// and for growth distances, and derive.c with the kernels of derivatives: each row is answered or declined, exactly
+// once.
 func runKernels(t *testing.T, variant, cc string, runner []string, flags ...string) {
 	t.Helper()
 	for _, kernel := range [][2]string{{"pairs", "clr_run_"}, {"growth", "clr_growth_"}} {
@@ -76,6 +77,18 @@ func runKernels(t *testing.T, variant, cc string, runner []string, flags ...stri
 		}
 		t.Logf("%s: %s", query, bytes.TrimSpace(out))
 	}
+	files, err := filepath.Glob(filepath.Join("derive", variant, "*.c"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("the kernel of derivatives of %s has the files %v, %v", variant, files, err)
+	}
+	program := build(t, cc, "derive.c", append([]string{define(t, "KERNEL_FILE", files[0]),
+		"-DRUN_KERNEL=clr_derive_" + variant}, flags...)...)
+	out := execute(t, runner, program, nil)
+	var answered int
+	if _, err := fmt.Sscanf(string(out), "%d rows answered", &answered); err != nil || answered < 2000 {
+		t.Fatalf("derivatives: %v: %s", err, out)
+	}
+	t.Logf("derivatives: %s", bytes.TrimSpace(out))
 }
 
 // define is the flag that names a file of this folder, which programs of testdata include.

@@ -7,6 +7,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 GO=${GO:-go}
 packages="./cpu ./kernels/... ./rollout/broadphase"
+derivatives='TestLanes|TestGaussianMeanOfKernel|TestPassProducts'
 contacts='TestSweepsInLanes|TestNewtonInC|TestVariantsHaveTheSameBits|TestBodiesInLanes|TestManifoldKernel$'
 sysroot=/usr/aarch64-linux-gnu
 
@@ -56,6 +57,8 @@ else
 		$GO test -short -timeout 8h -exec "qemu-aarch64 -L $sysroot" ./rollout -run TestLanes
 	check "contacts by the NEON kernels, arm64 under qemu" "${cross[@]}" \
 		$GO test -short -timeout 8h -exec "qemu-aarch64 -L $sysroot" ./contact -run "$contacts"
+	check "derivatives by the NEON kernels, arm64 under qemu" "${cross[@]}" \
+		$GO test -short -timeout 8h -exec "qemu-aarch64 -L $sysroot" ./derive -run "$derivatives"
 	check "conformance of the NEON kernels, arm64 under qemu" "${cross[@]}" \
 		$GO test -short -timeout 8h -exec "qemu-aarch64 -L $sysroot" ./tests/conformance \
 		-run 'TestSupportMatrix/cpu,_kernels_neon'
@@ -75,6 +78,8 @@ else
 		./rollout -run TestLanes
 	check "contacts, amd64 under qemu" $GO test -short -timeout 8h -exec "qemu-x86_64 -cpu max" \
 		./contact -run "$contacts"
+	check "derivatives, amd64 under qemu" $GO test -short -timeout 8h -exec "qemu-x86_64 -cpu max" \
+		./derive -run "$derivatives"
 fi
 
 if ! command -v clang >/dev/null; then
@@ -82,6 +87,7 @@ if ! command -v clang >/dev/null; then
 else
 	# shellcheck disable=SC2086
 	check "all kernels, compiled by Clang" env CC=clang $GO test -short -timeout 8h $packages
+	check "derivatives, compiled by Clang" env CC=clang $GO test -short -timeout 8h ./derive -run "$derivatives"
 	check "contacts, compiled by Clang" env CC=clang $GO test -short -timeout 8h ./contact -run "$contacts"
 	check "culling of rollouts, compiled by Clang" env CC=clang $GO test -short -timeout 8h ./rollout -run TestLanes
 fi

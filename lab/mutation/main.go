@@ -45,6 +45,8 @@ var guards = []struct {
 	{"contact", []string{"./contact", "./verify", "./tests"}},
 	{"kernels/contact", []string{"./contact", "./tests"}},
 	{"derive", []string{"./derive", "./internal/audit"}},
+	{"kernels/derive", []string{"./derive", "./kernels/derive"}},
+	{"kernels/derive/include", []string{"./derive", "./kernels"}},
 }
 
 // otherMachines are parts of names of files that this machine does not compile.
