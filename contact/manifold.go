@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"clearance/geom"
-
 	"gonum.org/v1/gonum/spatial/r3"
+
+	"clearance/geom"
 )
 
 // MaxPoints is the largest number of points of a manifold.
@@ -299,4 +299,338 @@ func edgeCount(f *flat) int {
 func (w *Workspace) addWitness(p *Pair) {
 	half := 0.5 * p.Distance
 	w.candidates = append(w.candidates, candidate{a: -half, b: half, slack: p.Gap, id: pointID(idWitness, 0, 0)})
+}
+
+// ties is the difference, relative to the size of the pair, below which two candidates count as equally deep, and
+// relative to the best one as equally far: the first by ID is taken, so that rounding and small motions do not change
+// which points are kept.
+const ties = 1e-5
+
+// reduce keeps at most four candidates, which are sorted by ID: the deepest, up to ties; the farthest from it; that of
+// the largest triangle with both; the one farthest outside that triangle. Points closer than ties are one.
+func (w *Workspace) reduce(size float64) {
+	w.merge(ties * size)
+	c := w.candidates
+	if len(c) <= MaxPoints {
+		return
+	}
+	var kept [MaxPoints]int
+	resize(&w.values, len(c))
+	pick := func() int { // the first of the largest values, up to ties
+		most := slices.Max(w.values)
+		return max(slices.IndexFunc(w.values, func(x float64) bool { return x >= most-ties*math.Abs(most) }), 0)
+	}
+	deepest := math.Inf(1)
+	for i := range c {
+		deepest = min(deepest, c[i].gap())
+	}
+	for i := range c {
+		if c[i].gap() <= deepest+ties*size {
+			kept[0] = i
+			break
+		}
+	}
+	p := c[kept[0]]
+	for i := range c {
+		x, y := c[i].x-p.x, c[i].y-p.y
+		w.values[i] = math.Sqrt(x*x + y*y)
+	}
+	kept[1] = pick()
+	q := c[kept[1]]
+	for i := range c {
+		w.values[i] = math.Abs(twice(&p, &q, &c[i]))
+	}
+	kept[2] = pick()
+	r := c[kept[2]]
+	orientation := math.Copysign(1, twice(&p, &q, &r))
+	for i := range c { // twice the area that the point adds to the triangle
+		s := &c[i]
+		w.values[i] = -min(orientation*twice(&p, &q, s), orientation*twice(&q, &r, s), orientation*twice(&r, &p, s))
+	}
+	kept[3] = pick()
+	n := 0
+	for i := range c {
+		for _, k := range kept {
+			if i == k {
+				c[n] = c[i]
+				n++
+				break
+			}
+		}
+	}
+	w.candidates = c[:n]
+}
+
+// twice is twice the signed area of a triangle in the tangent plane.
+func twice(p, q, r *candidate) float64 { return (q.x-p.x)*(r.y-p.y) - (q.y-p.y)*(r.x-p.x) }
+
+// merge makes one candidate of those that are closer than tolerance in the tangent plane: the deepest, with the first
+// ID.
+func (w *Workspace) merge(tolerance float64) {
+	c := w.candidates
+	tolerance *= tolerance
+	n := 0
+next:
+	for i := range c {
+		for k := range n {
+			if x, y := c[i].x-c[k].x, c[i].y-c[k].y; x*x+y*y <= tolerance {
+				if c[i].gap() < c[k].gap() {
+					id := c[k].id
+					c[k] = c[i]
+					c[k].id = id
+				}
+				continue next
+			}
+		}
+		if n != i {
+			c[n] = c[i]
+		}
+		n++
+	}
+	w.candidates = c[:n]
+}
+
+// parallel is the largest sine of the angle between two projected segments that count as parallel.
+const parallel = 1e-3
+
+// segmentEnd is an end of the part that two parallel segments have in common, with the points of both over it.
+type segmentEnd struct {
+	id     uint64
+	pa, pb r3.Vec // of the cores
+}
+
+// commonEnds are the ends of the part that two parallel segments have in common; ok is false if there is none.
+func (w *Workspace) commonEnds(size float64) (ends [2]segmentEnd, ok bool) {
+	a, b := &w.fa, &w.fb
+	ax, ay, la := direction(a)
+	bx, by, lb := direction(b)
+	if !(la > 0 && lb > 0 && math.Abs(ax*by-ay*bx) <= parallel) {
+		return ends, false
+	}
+	if ax*bx+ay*by < 0 {
+		bx, by = -bx, -by
+	}
+	// The line along the mean direction, and the ends of both segments on it.
+	dx, dy := ax+bx, ay+by
+	l := math.Sqrt(dx*dx + dy*dy)
+	dx, dy = dx/l, dy/l
+	along := func(v r3.Vec) float64 { return v.X*dx + v.Y*dy }
+	type end struct {
+		at float64
+		id uint64
+	}
+	limits := func(f *flat, id func(uint32) uint64) (lo, hi end) {
+		lo, hi = end{along(f.corners[0]), id(f.vertex[0])}, end{along(f.corners[1]), id(f.vertex[1])}
+		if lo.at > hi.at {
+			lo, hi = hi, lo
+		}
+		return lo, hi
+	}
+	loA, hiA := limits(a, func(v uint32) uint64 { return pointID(idVertexA, v, 0) })
+	loB, hiB := limits(b, func(v uint32) uint64 { return pointID(idVertexB, 0, v) })
+	lo, hi := loA, hiA
+	if loB.at > lo.at {
+		lo = loB
+	}
+	if hiB.at < hi.at {
+		hi = hiB
+	}
+	for i, e := range [2]end{lo, hi} {
+		ends[i] = segmentEnd{e.id, pointAlong(a, e.at, along), pointAlong(b, e.at, along)}
+	}
+	return ends, hi.at-lo.at > 1e-6*size
+}
+
+// crossSegments adds the ends of the part that two parallel segments have in common. Others have their witnesses only.
+func (w *Workspace) crossSegments(size float64) {
+	ends, ok := w.commonEnds(size)
+	if !ok {
+		return
+	}
+	for i := range ends {
+		if c, ok := w.atEnd(&ends[i]); ok {
+			w.candidates = append(w.candidates, c)
+		}
+	}
+}
+
+// atEnd is the candidate of an end; ok is false if the line between both segments does not meet the bodies there.
+func (w *Workspace) atEnd(e *segmentEnd) (c candidate, ok bool) {
+	pa, pb := e.pa, e.pb
+	if x, y := pb.X-pa.X, pb.Y-pa.Y; math.Sqrt(x*x+y*y) <= w.round {
+		return candidate{pa.X, pa.Y, pa.Z + w.a.radius, pb.Z - w.b.radius, 0, e.id}, true
+	}
+	// The segments cross at a small angle: the bodies are asked where the line between both meets them.
+	c = candidate{x: 0.5 * (pa.X + pb.X), y: 0.5 * (pa.Y + pb.Y), id: e.id}
+	var okA, okB bool
+	c.a, okA = w.a.leave(c.x, c.y, pa.Z+w.a.radius, -1, w.round)
+	c.b, okB = w.b.leave(c.x, c.y, pb.Z-w.b.radius, 1, w.round)
+	return c, okA && okB
+}
+
+// direction returns the direction of a projected segment and its length.
+func direction(f *flat) (x, y, length float64) {
+	d := r3.Sub(f.corners[1], f.corners[0])
+	length = math.Sqrt(d.X*d.X + d.Y*d.Y)
+	return d.X / length, d.Y / length, length
+}
+
+// pointAlong is the point of a segment at a coordinate along the line; an end exactly.
+func pointAlong(f *flat, at float64, along func(r3.Vec) float64) r3.Vec {
+	p, q := f.corners[0], f.corners[1]
+	lo, hi := along(p), along(q)
+	t := (at - lo) / (hi - lo)
+	switch {
+	case !(t > 0):
+		return p
+	case !(t < 1):
+		return q
+	}
+	return r3.Add(p, r3.Scale(t, r3.Sub(q, p)))
+}
+
+// leave finds z at which the line over (x, y) meets the surface of the body, between z and the depth of the inscribed
+// ball on the side of inward: by bisection of the sign of the signed distance. It returns a point of the body, but for
+// rounding, which gaps have added: at an end of a cylinder the line lies in its cap, and rounding would decide where it
+// meets the body. ok is false if none is found.
+func (p *placed) leave(x, y, z, inward, round float64) (at float64, ok bool) {
+	contains := func(z float64) bool {
+		v := r3.Sub(r3.Vec{X: x, Y: y, Z: z}, p.origin)
+		return p.shape.Residual(p.rot.MulVecT(v)) <= round
+	}
+	out, in := z, z+inward*p.shape.Inradius()
+	if !contains(in) {
+		return 0, false
+	}
+	const halvings = 52
+	for range halvings {
+		if middle := out + 0.5*(in-out); contains(middle) {
+			in = middle
+		} else {
+			out = middle
+		}
+	}
+	return in, true
+}
+
+// The features that an ID names. An audit compares a point with them.
+
+// A Named is where a point has to be by its ID.
+type Named struct {
+	// Known says that the features of the pair along the normal have the ID. IDs of witnesses name no feature.
+	Known  bool
+	Across float64 // distance of the point from these features, across the normal, in metres
+	Gap    float64 // between the features over the point, with rounding, as in [Point]
+	Round  float64 // bound of the rounding error of Gap, and of how far faces are from flat
+}
+
+// Named returns where a point has to be by its ID, with the features that Build finds. Of the pair it reads A, B, the
+// poses, and the normal.
+//
+// The gap is that over the place of the point, not over that of the crossing of two edges, which is ill-conditioned
+// where they are nearly parallel. The point of an ID may be that of another one within 1e-5 of the size, see reduce.
+func (w *Workspace) Named(p *Pair, point *Point) (named Named) {
+	q := *p
+	q.WitnessA, q.WitnessB = point.Position, point.Position // the origin of the frame: the point has x = y = 0
+	w.place(&q)
+	a, b := &w.fa, &w.fb
+	slack := a.slack + b.slack
+	named = Named{Across: math.Inf(1), Round: w.round + slack}
+	if len(a.corners) == 0 || len(b.corners) == 0 || a.plane && b.plane {
+		return named
+	}
+	if a.segment() && b.segment() {
+		w.namedEnd(point.ID, p.A.size+p.B.size, &named)
+		named.Gap += w.round
+		return named
+	}
+	found := func(across float64) { named.Known, named.Across = true, min(named.Across, across) }
+	for _, f := range [2]struct {
+		of    *flat
+		other *flat
+		id    func(vertex uint32) uint64
+	}{{a, b, func(v uint32) uint64 { return pointID(idVertexA, v, 0) }},
+		{b, a, func(v uint32) uint64 { return pointID(idVertexB, 0, v) }}} {
+		if f.of.plane || f.other.segment() {
+			continue
+		}
+		for i, c := range f.of.corners {
+			if f.id(f.of.vertex[i]) == point.ID {
+				found(math.Hypot(c.X, c.Y))
+			}
+		}
+	}
+	if !a.plane && !b.plane {
+		w.namedCrossing(point.ID, found)
+	}
+	named.Gap = b.heightOver() - w.b.radius - (a.heightOver() + w.a.radius) + slack + w.round
+	return named
+}
+
+// namedCrossing calls found for each pair of edges with an ID, with the distance of the origin from the farther one.
+func (w *Workspace) namedCrossing(id uint64, found func(across float64)) {
+	a, b := &w.fa, &w.fb
+	for i := range edgeCount(a) {
+		p, q := a.corners[i], a.corners[(i+1)%len(a.corners)]
+		for j := range edgeCount(b) {
+			r, s := b.corners[j], b.corners[(j+1)%len(b.corners)]
+			leaves := (q.X-p.X)*(s.Y-r.Y)-(q.Y-p.Y)*(s.X-r.X) < 0
+			if crossingID(a, b, i, j, leaves) == id {
+				x, y := nearestAcross(p, q), nearestAcross(r, s)
+				found(max(math.Hypot(x.X, x.Y), math.Hypot(y.X, y.Y)))
+			}
+		}
+	}
+}
+
+// namedEnd is Named of two segments.
+func (w *Workspace) namedEnd(id uint64, size float64, named *Named) {
+	ends, ok := w.commonEnds(size)
+	if !ok {
+		return
+	}
+	nearest := math.Inf(1)
+	for i := range ends {
+		c, ok := w.atEnd(&ends[i])
+		if !ok {
+			continue
+		}
+		across := math.Hypot(c.x, c.y)
+		if c.id == id {
+			named.Known, named.Across = true, across
+		}
+		if across < nearest {
+			nearest, named.Gap = across, c.gap()
+		}
+	}
+}
+
+// heightOver is z of a feature at the origin; of an edge, where it is nearest to it across the normal.
+func (f *flat) heightOver() float64 {
+	if f.segment() {
+		return nearestAcross(f.corners[0], f.corners[1]).Z
+	}
+	return f.heightAt(0, 0)
+}
+
+// nearestAcross is the point of a segment that is nearest to the axis z.
+func nearestAcross(p, q r3.Vec) r3.Vec {
+	d := r3.Sub(q, p)
+	t, n := -(p.X*d.X + p.Y*d.Y), d.X*d.X+d.Y*d.Y
+	if !(t > 0) || !(n > 0) {
+		return p
+	}
+	return r3.Add(p, r3.Scale(min(t/n, 1), d))
+}
+
+// Witness reports whether an ID is that of the witnesses of a pair, which are points of no feature.
+func Witness(id uint64) bool { return id == pointID(idWitness, 0, 0) }
+
+// Entered returns k for the ID of the k-th contact of a world, from 1 on, that a solve has added at points which would
+// enter within the step; 0 for others.
+func Entered(id uint64) int {
+	if b := id & (1<<31 - 1); id>>62 != idWitness || b != 0 {
+		return 0
+	}
+	return int(id >> 31 & (1<<31 - 1))
 }
