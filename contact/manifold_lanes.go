@@ -66,11 +66,10 @@ type pointBuilder struct {
 	table    *native.Shapes // of features
 }
 
-// newPointBuilder takes the features of a library, which are nil for shapes that no row has. The portable variant
-// builds no points: it takes 1.1 to 2 times as long as Go.
+// newPointBuilder takes the features of a library, which are nil for shapes that no row has.
 func newPointBuilder(variant string, features []*Features) *pointBuilder {
 	kernel := variant != Off && len(features) > 0
-	b := &pointBuilder{variant: variant, kernel: kernel && variant != native.Portable, features: features}
+	b := &pointBuilder{variant: variant, kernel: kernel, features: features}
 	if kernel {
 		shapes := make([]native.Shape, len(features))
 		for i, f := range features {

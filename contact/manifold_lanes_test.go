@@ -200,7 +200,6 @@ func TestManifoldKernelDeclines(t *testing.T) {
 			t.Errorf("%s: rows %v are declined, want 1 and 3", variant, got)
 		}
 		var worker stepWorker
-		b.kernel = true
 		clear(out.Count)
 		b.build(&worker, &rows, []int32{0, 1, 2, 3}, &out)
 		if out.Count[0] != 4 || out.Count[1] != 4 || out.Count[2] != 4 || out.Count[3] != 3 {
@@ -230,7 +229,6 @@ func BenchmarkManifoldKernel(b *testing.B) {
 		for _, variant := range append([]string{Off}, native.Supported()...) {
 			b.Run(c.name+"/"+variant, func(b *testing.B) {
 				builder, worker := newPointBuilder(variant, features), stepWorker{}
-				builder.kernel = variant != Off
 				before := testkit.CPUTime(b)
 				for b.Loop() {
 					for i := range list {

@@ -71,17 +71,25 @@ type Shapes struct {
 // NewShapes returns a table. rim are cosines and sines of the corners of the polygon inscribed into a rim.
 func NewShapes(shapes []Shape, rim [16][2]float64) *Shapes {
 	t := &Shapes{shape: make([]shape, len(shapes))}
-	for _, p := range rim {
-		t.rim = append(t.rim, p[:]...)
+	for lower := range 2 { // counter-clockwise as seen from outside
+		for i := range 2 {
+			for k := range rim {
+				if lower == 1 {
+					k = (len(rim) - k) % len(rim)
+				}
+				t.rim = append(t.rim, rim[k][i])
+			}
+		}
 	}
 	for i := range shapes {
 		t.shape[i] = t.add(&shapes[i])
 	}
-	t.reals, t.ints = append(t.reals, 0), append(t.ints, 0) // neither is empty
+	t.reals = append(t.reals, make([]float64, pad)...) // what vectors of the last corners read
+	t.ints = append(t.ints, 0)                         // not empty
 	return t
 }
 
-const vectorLanes = 4 // of a vector of float64
+const pad = 8 // CONTACT_PAD of api.h
 
 func (t *Shapes) add(s *Shape) shape {
 	out := shape{radius: s.Radius, center: s.Center, size: s.Size, half: s.Half, bottom: s.Bottom, top: s.Top,
@@ -98,7 +106,7 @@ func (t *Shapes) add(s *Shape) shape {
 	case s.Support != SupportPolytope:
 		return out
 	}
-	out.stride = int32((len(s.Vertices) + vectorLanes - 1) / vectorLanes * vectorLanes)
+	out.stride = int32((len(s.Vertices) + pad - 1) / pad * pad)
 	for axis := range 3 {
 		for i := range int(out.stride) {
 			if i >= len(s.Vertices) {
@@ -114,12 +122,18 @@ func (t *Shapes) add(s *Shape) shape {
 		cornerStart = append(cornerStart, int32(len(corners)))
 	}
 	lists := [][]int32{s.FaceStart, s.FaceAt, cornerStart, corners, edges, s.NeighbourStart, s.NeighbourAt}
-	at := int32(len(lists))
+	at := int32(len(lists)) + 2
 	for _, list := range lists {
 		t.ints = append(t.ints, at)
 		at += int32(len(list))
 	}
+	t.ints = append(t.ints, int32(int64(len(t.reals))-out.reals), int32(len(corners)))
 	t.ints = append(t.ints, slices.Concat(lists...)...)
+	for axis := range 3 {
+		for _, v := range corners {
+			t.reals = append(t.reals, s.Vertices[v][axis])
+		}
+	}
 	return out
 }
 

@@ -42,9 +42,12 @@ static inline int is_set(const int32_t *stop) { return stop && __atomic_load_n(s
     int32_t name(const contact_options *o, const contact_columns *columns, int32_t index_of_world, int64_t blocks, \
                  const int32_t *stop, void *scratch)
 
+#define CONTACT_PAD 8 // most lanes of float64
+
 // What the contact points of a shape are made from, see Shape in shapes.go. Its numbers begin at reals and ints of the
-// table: coordinates x, y and z of the vertices, stride numbers each, then a normal and a slack for each face; of an
-// ellipsoid the semi-axes. ints is a header of offsets and what they lead to.
+// table: coordinates x, y and z of the vertices, stride numbers each, a multiple of CONTACT_PAD; then a normal and a
+// slack for each face; then x, y and z of the corners of all faces, one face after the other. Of an ellipsoid they are
+// the semi-axes. ints is a header of offsets and what they lead to.
 typedef struct {
     double radius, center, size, half, bottom, top, slant;
     int64_t reals, ints;
@@ -79,14 +82,15 @@ enum {
     CONTACT_EDGES,
     CONTACT_NEIGHBOUR_START,
     CONTACT_NEIGHBOURS,
-    CONTACT_HEADER
+    CONTACT_CORNERS_AT,  // of reals: x of the first corner
+    CONTACT_ALL_CORNERS, // from x to y of a corner, and from y to z
 };
 
 typedef struct {
     const contact_shape *shape;
     const double *reals;
     const int32_t *ints;
-    const double *rim; // [16,2] cosines and sines of the corners of a rim
+    const double *rim; // [2,2,16] cosines and sines of the corners of an upper rim, then of a lower one
 } contact_shapes;
 
 // Columns of answered pairs.

@@ -1,14 +1,15 @@
-// Contact points of pairs, row by row in float64: the steps of contact.Workspace.Build, one by one, with the corners of
-// a feature in the lanes of vectors. The arithmetic and its order are those of package contact, so that the bits are
-// the same where the compiler contracts no products and sums. The including file defines MANIFOLD, the name of the
-// function, and LANES_AVX2 where it is compiled for AVX2.
+// Contact points of pairs, row by row in float64: the steps of contact.Workspace.Build, one by one, with the vertices
+// and corners of a feature in the lanes of vectors. The arithmetic and its order are those of package contact, and
+// nothing fuses, so that the bits are those of Go on amd64, whatever the number of lanes. The including file defines
+// MANIFOLD, the name of the function, and ISA.
 
 #include <math.h>
+#include <string.h>
 
 #include "api.h"
-#include "vec3.h"
+#include "../../isa/scalar64.h"
+#include "../../isa/real64.h"
 
-#define LANES 4
 #define MOST_CORNERS 80 // of a face, see MostVertices in shapes.go
 #define MOST_CANDIDATES 256
 #define RIM 16 // corners of the polygon inscribed into a rim
@@ -23,26 +24,28 @@
 
 #define MIN_SQUARE 0x1p-960 // of geom: a sum of squares above it has lost nothing to underflow
 
+_Static_assert(RIM % W == 0 && CONTACT_PAD % W == 0, "vectors are loaded whole");
+
 enum { VERTEX_A, VERTEX_B, CROSSING, WITNESS };
 enum { LOWER_END, UPPER_END, LOWER_RIM = 16, UPPER_RIM = 32 };
 
-// The feature of a shape in the frame of the manifold.
+// The feature of a shape in the frame of the manifold. Lanes behind the last corner have any values.
 typedef struct {
+    double x[MOST_CORNERS + W] __attribute__((aligned(64))), y[MOST_CORNERS + W], z[MOST_CORNERS + W];
+    double ex[MOST_CORNERS + W], ey[MOST_CORNERS + W]; // to the next corner, see set_edges
+    uint32_t vertex[MOST_CORNERS], edge[MOST_CORNERS];
     int n;
     int plane, disc, segment;
     double slack;
-    vec normal;
-    double x[MOST_CORNERS + LANES], y[MOST_CORNERS + LANES], z[MOST_CORNERS + LANES];
-    uint32_t vertex[MOST_CORNERS], edge[MOST_CORNERS];
-    double ex[MOST_CORNERS + LANES], ey[MOST_CORNERS + LANES]; // to the next corner, see set_edges
+    V3 normal;
 } flat;
 
 typedef struct {
     const contact_shape *shape;
     const double *reals; // of the polytope
     const int32_t *ints;
-    double rot[9 + LANES - 1]; // with room for the last lane of a store
-    vec origin;
+    double rot[9];
+    V3 origin;
     double least; // z of the core's support point against the other shape
 } placed;
 
@@ -55,63 +58,62 @@ typedef struct {
     placed a, b;
     flat fa, fb;
     double frame[9];
-    vec anchor;
+    V3 anchor;
     double round;
-    const double *rim; // cosines and sines
+    const double *rim;
     int n, declined;
     candidate candidates[MOST_CANDIDATES];
 } workspace;
 
-INLINE vd load(const double *p) {
-    vd x;
-    memcpy(&x, p, sizeof x);
-    return x;
-}
-INLINE void store(double *p, vd x) { memcpy(p, &x, sizeof x); }
+ALWAYS V3 vec_at(const double *p) { return T(ld3)(p, 1); }
+ALWAYS double length(V3 a) { return sqrt(T(dot)(a, a)); }
+ALWAYS VF abs_of(VF x) { return COPYSIGN(x, SET1(0)); }
 
-INLINE double length(vec a) { return sqrt(dot(a, a)); }
-INLINE vec times(const double *m, vec v) {
-    return (vec){m[0] * v.x + m[1] * v.y + m[2] * v.z, m[3] * v.x + m[4] * v.y + m[5] * v.z,
-                 m[6] * v.x + m[7] * v.y + m[8] * v.z};
-}
-INLINE vec times_transposed(const double *m, vec v) {
-    return (vec){m[0] * v.x + m[3] * v.y + m[6] * v.z, m[1] * v.x + m[4] * v.y + m[7] * v.z,
-                 m[2] * v.x + m[5] * v.y + m[8] * v.z};
-}
-INLINE uint64_t point_id(uint64_t kind, uint32_t a, uint32_t b) { return kind << 62 | (uint64_t)a << 31 | b; }
+// lanes_from has the bits of the lanes of entries i and on of n.
+ALWAYS unsigned lanes_from(int i, int n) { return n - i < W ? (1u << (n - i)) - 1 : LANES; }
+ALWAYS uint64_t point_id(uint64_t kind, uint32_t a, uint32_t b) { return kind << 62 | (uint64_t)a << 31 | b; }
 
-INLINE void add_corner(flat *f, const placed *p, vec v, uint32_t vertex, uint32_t edge) {
-    vec w = add(times(p->rot, v), p->origin);
+ALWAYS void add_corner(flat *f, const placed *p, V3 v, uint32_t vertex, uint32_t edge) {
+    V3 w = T(add)(T(apply)(p->rot, v), p->origin);
     f->x[f->n] = w.x, f->y[f->n] = w.y, f->z[f->n] = w.z;
     f->vertex[f->n] = vertex, f->edge[f->n] = edge;
     f->n++;
 }
 
-// Integers in the order of floats, -0 below +0.
-INLINE vdm order_key(vd x) {
-    vdm b = (vdm)x;
-    return b ^ ((b < 0) & INT64_MAX);
+// put_corners sets W corners of a feature, from the i-th on, to points of the local frame.
+ALWAYS void put_corners(flat *f, const placed *p, int i, VF x, VF y, VF z) {
+    const double *m = p->rot;
+    STOREU(f->x + i, SET1(m[0]) * x + SET1(m[1]) * y + SET1(m[2]) * z + SET1(p->origin.x));
+    STOREU(f->y + i, SET1(m[3]) * x + SET1(m[4]) * y + SET1(m[5]) * z + SET1(p->origin.y));
+    STOREU(f->z + i, SET1(m[6]) * x + SET1(m[7]) * y + SET1(m[8]) * z + SET1(p->origin.z));
 }
 
-// support is the first vertex with the largest rounded ⟨d, v⟩, and that product.
-INLINE int support(const placed *p, vec d, double *most) {
+// first_zero is the first 0 among n values that is not -0, or -1.
+static int first_zero(const double *values, int n) {
+    for (int i = 0; i < n; i++)
+        if (values[i] == 0 && !signbit(values[i])) return i;
+    return -1;
+}
+
+// support is the first vertex with the largest rounded ⟨d, v⟩, where 0 is more than -0, as hull.Hull.Support has it.
+ALWAYS int support(const placed *p, V3 d) {
     int n = p->shape->vertices, stride = p->shape->stride;
     const double *x = p->reals, *y = x + stride, *z = y + stride;
-    vd dx = set_d(d.x), dy = set_d(d.y), dz = set_d(d.z), value = set_d(0);
-    vdm key = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN}, at = {0, 1, 2, 3}, best = {0, 1, 2, 3};
-    for (int i = 0; i < n; i += LANES) { // entries behind the last vertex repeat the first one
-        vd s = dx * load(x + i) + dy * load(y + i) + dz * load(z + i);
-        vdm k = order_key(s), more = k > key;
-        key = (more & k) | (~more & key);
-        best = (more & at) | (~more & best);
-        value = choose_d(more, s, value);
-        at += LANES;
+    double values[MOST_CORNERS + W];
+    VF dx = SET1(d.x), dy = SET1(d.y), dz = SET1(d.z), largest = SET1(-INFINITY);
+    for (int i = 0; i < n; i += W) { // entries behind the last vertex repeat the first one
+        VF s = dx * LOADU(x + i) + dy * LOADU(y + i) + dz * LOADU(z + i);
+        STOREU(values + i, s);
+        largest = MAX(largest, s);
     }
-    int lane = 0;
-    for (int l = 1; l < LANES; l++)
-        if (key[l] > key[lane] || (key[l] == key[lane] && best[l] < best[lane])) lane = l;
-    *most = value[lane];
-    return (int)best[lane];
+    double most = HMAX(largest);
+    int first = most == 0 ? first_zero(values, n) : -1;
+    if (first >= 0) return first;
+    uint64_t hits = 0;
+    for (int i = 0; i < n && i < 64; i += W) hits |= (uint64_t)MBITS(LE(SET1(most), LOADU(values + i))) << i;
+    if (hits) return __builtin_ctzll(hits);
+    for (int i = 64; i < n; i += W) hits |= (uint64_t)MBITS(LE(SET1(most), LOADU(values + i))) << (i - 64);
+    return hits ? 64 + __builtin_ctzll(hits) : 0; // 0 where numbers are not finite
 }
 
 // edge_of is the number of the edge between two neighbouring vertices.
@@ -128,7 +130,7 @@ static uint32_t edge_of(const placed *p, const int32_t *header, int v, int w) {
     return 0;
 }
 
-static void find_polytope(const placed *p, vec d, int v, flat *f) {
+static void find_polytope(const placed *p, V3 d, int v, flat *f) {
     const int32_t *header = p->ints;
     int stride = p->shape->stride;
     const double *x = p->reals, *y = x + stride, *z = y + stride, *faces_at = z + stride;
@@ -136,53 +138,44 @@ static void find_polytope(const placed *p, vec d, int v, flat *f) {
     int best = -1;
     double aligned = MOST_TILT;
     for (int k = start[v]; k < start[v + 1]; k++) {
-        double c = dot(d, vec_at(faces_at + 4 * faces[k]));
+        double c = T(dot)(d, vec_at(faces_at + 4 * faces[k]));
         if (c >= aligned) best = faces[k], aligned = c;
     }
     if (best >= 0) {
         const int32_t *first = p->ints + header[CONTACT_CORNER_START];
         const int32_t *corners = p->ints + header[CONTACT_CORNERS] + first[best];
         const int32_t *edges = p->ints + header[CONTACT_EDGES] + first[best];
-        int n = first[best + 1] - first[best];
-        f->normal = times(p->rot, vec_at(faces_at + 4 * best));
+        const double *at = p->reals + header[CONTACT_CORNERS_AT] + first[best];
+        int n = first[best + 1] - first[best], all = header[CONTACT_ALL_CORNERS];
+        f->normal = T(apply)(p->rot, vec_at(faces_at + 4 * best));
         f->slack = faces_at[4 * best + 3];
-        for (int i = 0; i < n; i += LANES) {
-            int c[LANES];
-            for (int l = 0; l < LANES; l++) {
-                int k = i + l < n ? i + l : 0;
-                c[l] = corners[k];
-                f->vertex[k] = (uint32_t)c[l], f->edge[k] = (uint32_t)edges[k];
-            }
-            vd vx = {x[c[0]], x[c[1]], x[c[2]], x[c[3]]}, vy = {y[c[0]], y[c[1]], y[c[2]], y[c[3]]};
-            vd vz = {z[c[0]], z[c[1]], z[c[2]], z[c[3]]};
-            const double *m = p->rot;
-            store(f->x + i, set_d(m[0]) * vx + set_d(m[1]) * vy + set_d(m[2]) * vz + set_d(p->origin.x));
-            store(f->y + i, set_d(m[3]) * vx + set_d(m[4]) * vy + set_d(m[5]) * vz + set_d(p->origin.y));
-            store(f->z + i, set_d(m[6]) * vx + set_d(m[7]) * vy + set_d(m[8]) * vz + set_d(p->origin.z));
-        }
+        memcpy(f->vertex, corners, (size_t)n * sizeof *corners);
+        memcpy(f->edge, edges, (size_t)n * sizeof *edges);
+        for (int i = 0; i < n; i += W)
+            put_corners(f, p, i, LOADU(at + i), LOADU(at + all + i), LOADU(at + 2 * all + i));
         f->n = n;
         return;
     }
     int end = -1;
     double least = MOST_TILT;
-    vec at = {x[v], y[v], z[v]};
+    V3 at = {x[v], y[v], z[v]};
     const int32_t *near_start = p->ints + header[CONTACT_NEIGHBOUR_START], *near = p->ints + header[CONTACT_NEIGHBOURS];
     for (int k = near_start[v]; k < near_start[v + 1]; k++) {
         int w = near[k];
-        vec along = sub((vec){x[w], y[w], z[w]}, at);
-        double s = fabs(dot(d, along)) / length(along);
+        V3 along = T(sub)((V3){x[w], y[w], z[w]}, at);
+        double s = fabs(T(dot)(d, along)) / length(along);
         if (s <= least) end = w, least = s;
     }
     if (end >= 0) {
         int a = v < end ? v : end, b = v < end ? end : v;
         uint32_t e = edge_of(p, header, a, b);
-        add_corner(f, p, (vec){x[a], y[a], z[a]}, (uint32_t)a, e);
-        add_corner(f, p, (vec){x[b], y[b], z[b]}, (uint32_t)b, e);
+        add_corner(f, p, (V3){x[a], y[a], z[a]}, (uint32_t)a, e);
+        add_corner(f, p, (V3){x[b], y[b], z[b]}, (uint32_t)b, e);
         f->segment = 1;
     }
 }
 
-static void find_frustum(const placed *p, vec d, const double *rim, flat *f) {
+static void find_frustum(const placed *p, V3 d, const double *rim, flat *f) {
     const contact_shape *s = p->shape;
     double lateral = sqrt(d.x * d.x + d.y * d.y), x = 1, y = 0;
     if (lateral >= LEVEL) x = d.x / lateral, y = d.y / lateral;
@@ -192,62 +185,66 @@ static void find_frustum(const placed *p, vec d, const double *rim, flat *f) {
     if (d.z < 0) radius = s->bottom, z = -s->half, first = LOWER_RIM;
     if (radius > 0 && fabs(d.z) >= (side > MOST_TILT ? side : MOST_TILT)) {
         f->disc = 1;
-        f->normal = times(p->rot, (vec){0, 0, copysign(1, z)});
+        f->normal = T(apply)(p->rot, (V3){0, 0, copysign(1, z)});
+        const double *cosines = rim + (z < 0 ? 2 * RIM : 0), *sines = cosines + RIM;
+        VF r = SET1(radius), vx = SET1(x), vy = SET1(y);
+        for (int k = 0; k < RIM; k += W) {
+            VF c = LOADU(cosines + k), s = LOADU(sines + k);
+            put_corners(f, p, k, r * (vx * c - vy * s), r * (vy * c + vx * s), SET1(z));
+        }
         for (uint32_t k = 0; k < RIM; k++) {
             uint32_t i = z < 0 ? (RIM - k) % RIM : k; // counter-clockwise as seen from outside
-            double cosine = rim[2 * i], sine = rim[2 * i + 1];
-            vec v = {radius * (x * cosine - y * sine), radius * (y * cosine + x * sine), z};
-            add_corner(f, p, v, first + i, first + k);
+            f->vertex[k] = first + i, f->edge[k] = first + k;
         }
+        f->n = RIM;
     } else if (side >= MOST_TILT) {
-        add_corner(f, p, (vec){s->bottom * x, s->bottom * y, -s->half}, LOWER_END, 0);
-        add_corner(f, p, (vec){s->top * x, s->top * y, s->half}, UPPER_END, 0);
+        add_corner(f, p, (V3){s->bottom * x, s->bottom * y, -s->half}, LOWER_END, 0);
+        add_corner(f, p, (V3){s->top * x, s->top * y, s->half}, UPPER_END, 0);
         f->segment = 1;
     }
 }
 
 // support_round is the support point of a cylinder, cone or frustum; ok is cleared for directions so close to the axis
 // that squares underflow.
-static vec support_round(const contact_shape *s, vec d, int *ok) {
+static V3 support_round(const contact_shape *s, V3 d, int *ok) {
     double square = d.x * d.x + d.y * d.y, radius = s->bottom, z = -s->half;
-    if (square == 0 && d.x == 0 && d.y == 0) return (vec){0, 0, copysign(s->half, d.z)};
+    if (square == 0 && d.x == 0 && d.y == 0) return (V3){0, 0, copysign(s->half, d.z)};
     if (!(square > MIN_SQUARE)) *ok = 0;
     double l = sqrt(square);
     switch (s->support) {
     case CONTACT_SUPPORT_CYLINDER: z = copysign(s->half, d.z); break;
     case CONTACT_SUPPORT_CONE:
-        if (!(s->bottom * l > 2 * s->half * d.z)) return (vec){0, 0, s->half};
+        if (!(s->bottom * l > 2 * s->half * d.z)) return (V3){0, 0, s->half};
         break;
     default:
         if ((s->top - s->bottom) * l + 2 * s->half * d.z >= 0) radius = s->top, z = s->half;
     }
     double k = radius / l;
-    return (vec){k * d.x, k * d.y, z};
+    return (V3){k * d.x, k * d.y, z};
 }
 
 // support_ellipsoid reads the semi-axes where vertices are.
-static vec support_ellipsoid(const placed *p, vec d, int *ok) {
-    vec e = vec_at(p->reals), v = {e.x * d.x, e.y * d.y, e.z * d.z};
-    double square = dot(v, v);
+static V3 support_ellipsoid(const placed *p, V3 d, int *ok) {
+    V3 e = vec_at(p->reals), v = {e.x * d.x, e.y * d.y, e.z * d.z};
+    double square = T(dot)(v, v);
     if (!(square > MIN_SQUARE)) *ok = 0;
     double k = 1 / sqrt(square);
-    return (vec){e.x * (k * v.x), e.y * (k * v.y), e.z * (k * v.z)};
+    return (V3){e.x * (k * v.x), e.y * (k * v.y), e.z * (k * v.z)};
 }
 
 // find sets f to the feature of the core that faces d, a unit vector of the local frame, and p->least.
-INLINE int find(placed *p, vec d, const double *rim, flat *f) {
+ALWAYS int find(placed *p, V3 d, const double *rim, flat *f) {
     const contact_shape *s = p->shape;
     f->n = f->plane = f->disc = f->segment = 0;
     f->slack = 0;
-    f->normal = (vec){0, 0, 0};
+    f->normal = (V3){0, 0, 0};
     int vertex = 0, ok = 1;
-    vec point = {0, 0, 0};
+    V3 point = {0, 0, 0};
     switch (s->support) {
     case CONTACT_SUPPORT_POLYTOPE: {
-        double most;
-        vertex = support(p, d, &most);
+        vertex = support(p, d);
         const double *x = p->reals;
-        point = (vec){x[vertex], x[s->stride + vertex], x[2 * s->stride + vertex]};
+        point = (V3){x[vertex], x[s->stride + vertex], x[2 * s->stride + vertex]};
         break;
     }
     case CONTACT_SUPPORT_SEGMENT: point.z = copysign(s->half, d.z); break;
@@ -261,15 +258,15 @@ INLINE int find(placed *p, vec d, const double *rim, flat *f) {
     switch (s->form) {
     case CONTACT_FORM_PLANE:
         f->plane = 1;
-        f->normal = times(p->rot, (vec){0, 0, 1});
+        f->normal = T(apply)(p->rot, (V3){0, 0, 1});
         f->x[0] = p->origin.x, f->y[0] = p->origin.y, f->z[0] = p->origin.z;
         f->vertex[0] = f->edge[0] = 0;
         f->n = 1;
         break;
     case CONTACT_FORM_SEGMENT:
         if (fabs(d.z) <= MOST_TILT) {
-            add_corner(f, p, (vec){0, 0, -s->half}, LOWER_END, 0);
-            add_corner(f, p, (vec){0, 0, s->half}, UPPER_END, 0);
+            add_corner(f, p, (V3){0, 0, -s->half}, LOWER_END, 0);
+            add_corner(f, p, (V3){0, 0, s->half}, UPPER_END, 0);
             f->segment = 1;
         }
         break;
@@ -281,20 +278,15 @@ INLINE int find(placed *p, vec d, const double *rim, flat *f) {
 }
 
 // put_in_frame takes a shape at a pose into the frame of the manifold.
-INLINE void put_in_frame(const workspace *w, placed *p, const double *position, const double *rotation) {
+ALWAYS void put_in_frame(const workspace *w, placed *p, const double *position, const double *rotation) {
     double qw = rotation[0], x = rotation[1], y = rotation[2], z = rotation[3];
-    double s = 2 / (qw * qw + x * x + y * y + z * z);
-    vd rows[3] = {{1 - s * (y * y + z * z), s * (x * y - qw * z), s * (x * z + qw * y)},
-                  {s * (x * y + qw * z), 1 - s * (x * x + z * z), s * (y * z - qw * x)},
-                  {s * (x * z - qw * y), s * (y * z + qw * x), 1 - s * (x * x + y * y)}};
-    for (int i = 0; i < 3; i++) {
-        const double *f = w->frame + 3 * i;
-        store(p->rot + 3 * i, set_d(f[0]) * rows[0] + set_d(f[1]) * rows[1] + set_d(f[2]) * rows[2]);
-    }
-    p->origin = times(w->frame, sub(vec_at(position), w->anchor));
+    double s = 2 / (qw * qw + x * x + y * y + z * z), m[9];
+    T(quaternion_matrix)(s, qw, (V3){x, y, z}, m);
+    for (int i = 0; i < 3; i++) T(st3)(p->rot + 3 * i, 1, T(apply_transposed)(m, vec_at(w->frame + 3 * i)));
+    p->origin = T(apply)(w->frame, T(sub)(vec_at(position), w->anchor));
 }
 
-INLINE void add_candidate(workspace *w, double x, double y, double core_a, double core_b, uint64_t id) {
+ALWAYS void add_candidate(workspace *w, double x, double y, double core_a, double core_b, uint64_t id) {
     if (w->n == MOST_CANDIDATES) {
         w->declined = 1;
         return;
@@ -302,12 +294,12 @@ INLINE void add_candidate(workspace *w, double x, double y, double core_a, doubl
     w->candidates[w->n++] = (candidate){x, y, core_a + w->a.shape->radius, core_b - w->b.shape->radius, 0, id};
 }
 
-INLINE vd plane_at(const flat *f, vd x, vd y) {
-    vd qx = set_d(f->x[0]), qy = set_d(f->y[0]), qz = set_d(f->z[0]);
-    return qz - ((x - qx) * set_d(f->normal.x) + (y - qy) * set_d(f->normal.y)) / set_d(f->normal.z);
+ALWAYS VF plane_at(const flat *f, VF x, VF y) {
+    VF qx = SET1(f->x[0]), qy = SET1(f->y[0]), qz = SET1(f->z[0]);
+    return qz - ((x - qx) * SET1(f->normal.x) + (y - qy) * SET1(f->normal.y)) / SET1(f->normal.z);
 }
 
-INLINE void set_edges(flat *f) {
+ALWAYS void set_edges(flat *f) {
     for (int i = 0; i < f->n; i++) {
         int k = i + 1 == f->n ? 0 : i + 1;
         f->ex[i] = f->x[k] - f->x[i];
@@ -315,28 +307,28 @@ INLINE void set_edges(flat *f) {
     }
 }
 
-// inside says which of four points lie in a projected polygon, or within a rounding error of it.
-INLINE unsigned inside(const flat *f, vd x, vd y, double sign, double round) {
-    vdm in = {-1, -1, -1, -1};
+// inside says which of W points lie in a projected polygon, or within a rounding error of it.
+ALWAYS unsigned inside(const flat *f, VF x, VF y, double sign, double round) {
+    VM in = MFROM(LANES);
     for (int i = 0; i < f->n; i++) {
-        vd ex = set_d(f->ex[i]), ey = set_d(f->ey[i]);
-        vd s = set_d(sign) * (ex * (y - set_d(f->y[i])) - ey * (x - set_d(f->x[i])));
-        in &= s >= set_d(-round * (fabs(f->ex[i]) + fabs(f->ey[i])));
+        VF ex = SET1(f->ex[i]), ey = SET1(f->ey[i]);
+        VF s = SET1(sign) * (ex * (y - SET1(f->y[i])) - ey * (x - SET1(f->x[i])));
+        in = MAND(in, LE(SET1(-round * (fabs(f->ex[i]) + fabs(f->ey[i]))), s));
     }
-    return bits(in);
+    return MBITS(in);
 }
 
 // corners_within adds the corners of one feature over which the other one lies, and returns their number.
-INLINE int corners_within(workspace *w, const flat *f, const flat *other, double sign, int of_a) {
+ALWAYS int corners_within(workspace *w, const flat *f, const flat *other, double sign, int of_a) {
     int before = w->n;
-    for (int i = 0; i < f->n; i += LANES) {
-        vd x = load(f->x + i), y = load(f->y + i);
-        unsigned in = other->plane ? 15 : inside(other, x, y, sign, w->round);
-        in &= f->n - i < LANES ? (1u << (f->n - i)) - 1 : 15;
+    for (int i = 0; i < f->n; i += W) {
+        VF x = LOADU(f->x + i), y = LOADU(f->y + i);
+        unsigned in = lanes_from(i, f->n);
+        if (!other->plane) in &= inside(other, x, y, sign, w->round);
         if (!in) continue;
-        double at[LANES];
-        store(at, plane_at(other, x, y));
-        for (int l = 0; l < LANES; l++) {
+        double at[W];
+        STOREU(at, plane_at(other, x, y));
+        for (int l = 0; l < W; l++) {
             if (!(in >> l & 1)) continue;
             int k = i + l;
             if (of_a) add_candidate(w, f->x[k], f->y[k], f->z[k], at[l], point_id(VERTEX_A, f->vertex[k], 0));
@@ -350,26 +342,29 @@ INLINE int corners_within(workspace *w, const flat *f, const flat *other, double
 static void cross_edges(workspace *w) {
     const flat *a = &w->fa, *b = &w->fb;
     int na = a->segment ? 1 : a->n, nb = b->segment ? 1 : b->n;
-    vd round = set_d(w->round);
+    VF round = SET1(w->round);
     for (int i = 0; i < na; i++) {
         int next = i + 1 == a->n ? 0 : i + 1;
-        vd px = set_d(a->x[i]), py = set_d(a->y[i]), dx = set_d(a->ex[i]), dy = set_d(a->ey[i]);
-        double slack_u = w->round * (fabs(a->ex[i]) + fabs(a->ey[i]));
-        for (int j = 0; j < nb; j += LANES) {
-            vd ex = load(b->ex + j), ey = load(b->ey + j);
-            vd hx = load(b->x + j) - px, hy = load(b->y + j) - py;
-            vd det = dx * ey - dy * ex, t = hx * ey - hy * ex, u = hx * dy - hy * dx;
-            vdm leaves = det < 0;
-            det = choose_d(leaves, -det, det), t = choose_d(leaves, -t, t), u = choose_d(leaves, -u, u);
-            vd slack_t = round * (abs_d(ex) + abs_d(ey)), su = set_d(slack_u);
-            unsigned hits = bits((t > slack_t) & (t < det - slack_t) & (u > su) & (u < det - su));
-            hits &= nb - j < LANES ? (1u << (nb - j)) - 1 : 15;
+        VF px = SET1(a->x[i]), py = SET1(a->y[i]), dx = SET1(a->ex[i]), dy = SET1(a->ey[i]);
+        VF slack_u = SET1(w->round * (fabs(a->ex[i]) + fabs(a->ey[i])));
+        for (int j = 0; j < nb; j += W) {
+            VF ex = LOADU(b->ex + j), ey = LOADU(b->ey + j);
+            VF hx = LOADU(b->x + j) - px, hy = LOADU(b->y + j) - py;
+            VF det = dx * ey - dy * ex, t = hx * ey - hy * ex, u = hx * dy - hy * dx;
+            VM leaves = LT(det, SET1(0));
+            det = SEL(leaves, -det, det), t = SEL(leaves, -t, t), u = SEL(leaves, -u, u);
+            VF slack_t = round * (abs_of(ex) + abs_of(ey));
+            VM in_t = MAND(LT(slack_t, t), LT(t, det - slack_t)), in_u = MAND(LT(slack_u, u), LT(u, det - slack_u));
+            unsigned hits = MBITS(MAND(in_t, in_u)) & lanes_from(j, nb);
+            if (!hits) continue;
+            double ts[W], us[W], dets[W];
+            STOREU(ts, t), STOREU(us, u), STOREU(dets, det);
             for (; hits; hits &= hits - 1) {
                 int l = __builtin_ctz(hits), k = j + l, after = k + 1 == b->n ? 0 : k + 1;
-                double tl = t[l] / det[l], ul = u[l] / det[l];
+                double tl = ts[l] / dets[l], ul = us[l] / dets[l];
                 uint32_t ea = a->edge[i], eb = b->edge[k];
                 if (a->disc != b->disc) { // a rim is one edge, which another edge enters once and leaves once
-                    uint32_t side = leaves[l] ? 1 : 0;
+                    uint32_t side = MBITS(leaves) >> l & 1;
                     if (a->disc) ea = (ea & ~(uint32_t)(RIM - 1)) + side;
                     else eb = (eb & ~(uint32_t)(RIM - 1)) + side;
                 }
@@ -386,7 +381,7 @@ typedef struct {
     uint64_t id;
 } end;
 
-INLINE void limits(const flat *f, double dx, double dy, int of_a, end *lo, end *hi) {
+ALWAYS void limits(const flat *f, double dx, double dy, int of_a, end *lo, end *hi) {
     end e[2];
     for (int i = 0; i < 2; i++) {
         e[i].at = f->x[i] * dx + f->y[i] * dy;
@@ -397,13 +392,13 @@ INLINE void limits(const flat *f, double dx, double dy, int of_a, end *lo, end *
 }
 
 // point_along is the point of a segment at a coordinate along the line; an end exactly.
-INLINE vec point_along(const flat *f, double at, double dx, double dy) {
-    vec p = {f->x[0], f->y[0], f->z[0]}, q = {f->x[1], f->y[1], f->z[1]};
+ALWAYS V3 point_along(const flat *f, double at, double dx, double dy) {
+    V3 p = {f->x[0], f->y[0], f->z[0]}, q = {f->x[1], f->y[1], f->z[1]};
     double lo = p.x * dx + p.y * dy, hi = q.x * dx + q.y * dy, t = (at - lo) / (hi - lo);
     if (!(t > 0)) return p;
     if (!(t < 1)) return q;
-    vec d = sub(q, p);
-    return add(p, (vec){t * d.x, t * d.y, t * d.z});
+    V3 d = T(sub)(q, p);
+    return T(add)(p, (V3){t * d.x, t * d.y, t * d.z});
 }
 
 // cross_segments adds the ends of the part that two parallel segments have in common. Those that cross at a small
@@ -425,7 +420,7 @@ static void cross_segments(workspace *w, double size) {
     if (!(hi.at - lo.at > 1e-6 * size)) return;
     for (int i = 0; i < 2; i++) {
         end e = i ? hi : lo;
-        vec pa = point_along(a, e.at, dx, dy), pb = point_along(b, e.at, dx, dy);
+        V3 pa = point_along(a, e.at, dx, dy), pb = point_along(b, e.at, dx, dy);
         double x = pb.x - pa.x, y = pb.y - pa.y;
         if (!(sqrt(x * x + y * y) <= w->round)) {
             w->declined = 1;
@@ -444,7 +439,7 @@ static void thin(workspace *w, int shift) {
 }
 
 // find_crossings finds the vertices of the intersection of both projected features.
-INLINE void find_crossings(workspace *w, double size) {
+ALWAYS void find_crossings(workspace *w, double size) {
     flat *a = &w->fa, *b = &w->fb;
     if (a->n == 0 || b->n == 0 || (a->plane && b->plane)) return;
     if (a->segment && b->segment) {
@@ -460,7 +455,7 @@ INLINE void find_crossings(workspace *w, double size) {
     else if (b->disc && in_b == RIM && in_b == w->n) thin(w, 0);
 }
 
-INLINE double gap_of(const candidate *c) { return c->b - c->a; }
+ALWAYS double gap_of(const candidate *c) { return c->b - c->a; }
 
 static void sort_by_id(candidate *c, int n) {
     for (int i = 1; i < n; i++) {
@@ -496,7 +491,7 @@ static int merge(candidate *c, int n, double tolerance) {
     return kept;
 }
 
-INLINE double twice(const candidate *p, const candidate *q, const candidate *r) {
+ALWAYS double twice(const candidate *p, const candidate *q, const candidate *r) {
     return (q->x - p->x) * (r->y - p->y) - (q->y - p->y) * (r->x - p->x);
 }
 
@@ -539,35 +534,29 @@ static int reduce(candidate *c, int n, double size) {
     return m;
 }
 
-// The frame by the closed formula of Duff et al., Building an Orthonormal Basis, Revisited, 2017.
-INLINE void set_frame(double *f, vec n) {
-    double sign = copysign(1, n.z), a = -1 / (sign + n.z), b = n.x * n.y * a;
-    f[0] = 1 + sign * n.x * n.x * a, f[1] = sign * b, f[2] = -sign * n.x;
-    f[3] = b, f[4] = sign + n.y * n.y * a, f[5] = -n.y;
-    f[6] = n.x, f[7] = n.y, f[8] = n.z;
-}
-
-INLINE void set_shape(placed *p, const contact_shape *shapes, const double *reals, const int32_t *ints, int32_t i) {
+ALWAYS void set_shape(placed *p, const contact_shape *shapes, const double *reals, const int32_t *ints, int32_t i) {
     p->shape = shapes + i;
     p->reals = reals + p->shape->reals;
     p->ints = ints + p->shape->ints;
 }
 
 // build writes the points of a row, and reports whether it could.
-INLINE int build(workspace *w, const contact_rows *r, int32_t row, const contact_points *out) {
-    vec n = vec_at(r->normal + 3 * row), wa = vec_at(r->witness_a + 3 * row), wb = vec_at(r->witness_b + 3 * row);
+ALWAYS int build(workspace *w, const contact_rows *r, int32_t row, const contact_points *out) {
+    V3 n = vec_at(r->normal + 3 * row), wa = vec_at(r->witness_a + 3 * row), wb = vec_at(r->witness_b + 3 * row);
     placed *a = &w->a, *b = &w->b;
     if (a->shape->form == CONTACT_FORM_NONE || b->shape->form == CONTACT_FORM_NONE) return 0;
-    set_frame(w->frame, n);
-    vec between = sub(wb, wa);
-    w->anchor = add(wa, (vec){0.5 * between.x, 0.5 * between.y, 0.5 * between.z});
+    V3 t1, t2;
+    T(across)(n, &t1, &t2);
+    T(st3)(w->frame, 1, t1), T(st3)(w->frame + 3, 1, t2), T(st3)(w->frame + 6, 1, n);
+    V3 between = T(sub)(wb, wa);
+    w->anchor = T(add)(wa, (V3){0.5 * between.x, 0.5 * between.y, 0.5 * between.z});
     put_in_frame(w, a, r->position_a + 3 * row, r->rotation_a + 4 * row);
     put_in_frame(w, b, r->position_b + 3 * row, r->rotation_b + 4 * row);
     w->round = ROUNDINGS * (length(a->origin) + length(b->origin) + a->shape->size + b->shape->size + a->shape->center +
                             b->shape->center);
     w->n = w->declined = 0;
-    if (!find(a, times_transposed(a->rot, (vec){0, 0, 1}), w->rim, &w->fa) ||
-        !find(b, times_transposed(b->rot, (vec){0, 0, -1}), w->rim, &w->fb))
+    if (!find(a, T(apply_transposed)(a->rot, (V3){0, 0, 1}), w->rim, &w->fa) ||
+        !find(b, T(apply_transposed)(b->rot, (V3){0, 0, -1}), w->rim, &w->fb))
         return 0;
     double size = a->shape->size + b->shape->size, distance = r->distance[row], gap = r->gap[row];
     find_crossings(w, size);
@@ -594,8 +583,8 @@ INLINE int build(workspace *w, const contact_rows *r, int32_t row, const contact
     out->count[row] = kept;
     for (int i = 0; i < kept; i++) {
         int64_t k = (int64_t)MAX_POINTS * row + i;
-        vec local = {c[i].x, c[i].y, c[i].a + 0.5 * (c[i].b - c[i].a)};
-        vec at = add(w->anchor, times_transposed(w->frame, local));
+        V3 local = {c[i].x, c[i].y, c[i].a + 0.5 * (c[i].b - c[i].a)};
+        V3 at = T(add)(w->anchor, T(apply_transposed)(w->frame, local));
         out->position[3 * k] = at.x, out->position[3 * k + 1] = at.y, out->position[3 * k + 2] = at.z;
         out->gap[k] = gap_of(&c[i]) + c[i].slack + w->round;
         out->id[k] = c[i].id;

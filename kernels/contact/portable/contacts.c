@@ -1,4 +1,6 @@
-//go:build cgo
+//go:build cgo && (race || !noportable)
+
+#include "../../isa/target_portable.h"
 
 #define MANIFOLD contact_manifold_portable
 #define ASSEMBLE contact_assemble_portable
