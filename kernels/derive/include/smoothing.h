@@ -14,7 +14,7 @@ ALWAYS vu words(uint32_t x) { return (vu)(SET1(0)) + x; }
 
 // lane_numbers are those of the lanes, from first on.
 ALWAYS vu lane_numbers(uint32_t first) {
-    vu n;
+    vu n = words(0);
     for (int i = 0; i < W; i++) n[i] = first + (uint32_t)i;
     return n;
 }

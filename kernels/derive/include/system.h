@@ -340,6 +340,7 @@ ALWAYS void motion_of(motion *x, const pair *p, const linear *s) {
     x->witness_b = x->b = sub64(s->b.point, p->b.position);
     x->value = s->n, x->u0 = s->e0, x->u1 = s->e1;
     x->growth = p->growth;
+    x->scale_a = x->scale_b = SET1(1);
     if (!p->growth) return;
     x->a = s->common;
     x->b = sub64(s->common, p->b.position);
