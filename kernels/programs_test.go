@@ -91,6 +91,25 @@ func runKernels(t *testing.T, variant, cc string, runner []string, flags ...stri
 	t.Logf("derivatives: %s", bytes.TrimSpace(out))
 }
 
+// runContacts builds sanitize_contacts.c with the kernels of contacts of one variant and runs it: most of the worlds
+// are solved, and pairs have contact points.
+func runContacts(t *testing.T, variant, cc string, runner []string, flags ...string) {
+	t.Helper()
+	units, err := filepath.Glob(filepath.Join("contact", variant, "*.c"))
+	if err != nil || len(units) == 0 {
+		t.Fatalf("the kernels of contacts of %s have the files %v, %v", variant, units, err)
+	}
+	flags = append(append(flags[:len(flags):len(flags)], units...), "-D_GNU_SOURCE", "-DUNIT=contact_kernels_"+variant,
+		"-lm")
+	out := execute(t, runner, build(t, cc, "sanitize_contacts.c", flags...), nil)
+	var solved, of, points int
+	if _, err := fmt.Sscanf(string(out), "%d of %d solved, %d points", &solved, &of, &points); err != nil ||
+		solved < of*9/10 || points < 40 {
+		t.Fatalf("contacts: %v: %s", err, out)
+	}
+	t.Logf("contacts: %s", bytes.TrimSpace(out))
+}
+
 // define is the flag that names a file of this folder, which programs of testdata include.
 func define(t *testing.T, name, file string) string {
 	t.Helper()
@@ -291,6 +310,7 @@ func TestSanitizers(t *testing.T) {
 			}
 			flags = append([]string{"-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}, flags...)
 			runKernels(t, variant, cc, nil, flags...)
+			runContacts(t, variant, cc, nil, flags...)
 		})
 	}
 }
@@ -327,6 +347,7 @@ func TestCrossCompiled(t *testing.T) {
 				}
 			}
 			runKernels(t, c.variant, c.cc, c.run, "-O1")
+			runContacts(t, c.variant, c.cc, c.run, "-O1")
 		})
 	}
 }
