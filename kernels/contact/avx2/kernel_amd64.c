@@ -3,7 +3,5 @@
 #include "../../isa/target_avx2.h"
 #define FUSED
 #define UNIT contact_kernels_avx2
-#define MANIFOLD contact_manifold_avx2
-#define ASSEMBLE contact_assemble_avx2
 #include "../include/kernel.h"
 #include "../../isa/target_end.h"

@@ -27,7 +27,7 @@ INLINE vec sub(vec a, vec b) { return (vec){a.x - b.x, a.y - b.y, a.z - b.z}; }
 INLINE vec add_scaled(vec a, VF f, vec b) { return (vec){a.x + f * b.x, a.y + f * b.y, a.z + f * b.z}; }
 INLINE vec scale(VF f, vec a) { return (vec){f * a.x, f * a.y, f * a.z}; }
 INLINE VF dot(vec a, vec b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
-INLINE VF magnitude(vec a) { return SQRT(dot(a, a)); }
+INLINE VF vec_length(vec a) { return SQRT(dot(a, a)); }
 INLINE VF taxicab(vec a) { return abs_d(a.x) + abs_d(a.y) + abs_d(a.z); }
 INLINE VM finite_vec(vec a) { return MAND(MAND(is_finite(a.x), is_finite(a.y)), is_finite(a.z)); }
 INLINE VM is_zero(vec a) { return MAND(MAND(equal(a.x, SET1(0)), equal(a.y, SET1(0))), equal(a.z, SET1(0))); }
@@ -93,7 +93,7 @@ INLINE quat exponential(vec v) {
 
 // rotate_steady rotates by the vector v, in world axes. Lanes that are not finite or too fast keep their rotation.
 INLINE VM rotate_steady(quat q, vec v, quat *next, VF *angle) {
-    *angle = magnitude(v);
+    *angle = vec_length(v);
     VM ok = LE(*angle, SET1(MOST_ANGLE));
     *next = normalized(product(exponential(choose_vec(ok, v, (vec){SET1(0), SET1(0), SET1(0)})), q));
     return ok;
@@ -281,7 +281,7 @@ static CONTACT_PREPARE(prepare_bodies) {
             }
             valid = MAND(valid, MAND(finite_vec(free), finite_vec(free_spin)));
             VF rim = SET1(0);
-            if (fixed[b].radius - fixed[b].radius == 0) rim = SET1(2 * fixed[b].radius) * magnitude(spin);
+            if (fixed[b].radius - fixed[b].radius == 0) rim = SET1(2 * fixed[b].radius) * vec_length(spin);
             scatter4(out, k, BODY, FIELD(position), position.x, position.y, position.z, q.w);
             scatter4(out, k, BODY, FIELD(position) + 4, q.x, q.y, q.z, m[0]);
             scatter4(out, k, BODY, FIELD(matrix) + 1, m[1], m[2], m[3], m[4]);
@@ -350,7 +350,7 @@ INLINE VM advance(const contact_scene *s, const contact_state *state, int b, con
         r.y = SEL(rests, old.y, r.y), r.z = SEL(rests, old.z, r.z);
     }
     vec changed = sub(v, gather_vec(body, k, BODY, FIELD(velocity)));
-    VF more = magnitude(changed) + reach / dt - gather(body, k, BODY, FIELD(rim));
+    VF more = vec_length(changed) + reach / dt - gather(body, k, BODY, FIELD(rim));
     *change = max_nan(more, *change);
     scatter4(body, k, BODY, FIELD(next_position), position.x, position.y, position.z, r.w);
     scatter4(body, k, BODY, FIELD(next_rotation) + 1, r.x, r.y, r.z, v.x);

@@ -1,5 +1,5 @@
 // Contacts of the problem of a world from the points of its rows, one after the other in float64: the arithmetic of
-// contact.Simulation.addRow and warm, in its order. The including file defines ASSEMBLE, the name of the function.
+// contact.Simulation.addRow and warm, in its order.
 
 #include <math.h>
 
@@ -103,7 +103,7 @@ ALWAYS void fetch(const contact_id *ids, const double *impulses, int64_t from, i
     for (int64_t i = 0; i < 24 * (int64_t)n; i += 64) __builtin_prefetch(b + i);
 }
 
-CONTACT_ASSEMBLE(ASSEMBLE) {
+static CONTACT_ASSEMBLE(assemble_contacts) {
     int64_t contacts = rules->contacts;
     const uint8_t *sides = state->sides;
     contact_id *ids = from->ids;

@@ -1,12 +1,11 @@
 // The kernels of contacts of one instruction set: UNIT, the table of their functions. A unit begins and ends with
 // target_*.h of kernels/isa, and defines FUSED where FMA fuses.
 
+#include "manifold.h"
+#include "contacts.h"
 #include "sweeps.h"
 #include "newton.h"
 #include "bodies.h"
-
-CONTACT_MANIFOLD(MANIFOLD);
-CONTACT_ASSEMBLE(ASSEMBLE);
 
 extern const contact_kernels UNIT;
 const contact_kernels UNIT = {
@@ -16,8 +15,8 @@ const contact_kernels UNIT = {
     .newton = newton_world,
     .newton_scratch = newton_scratch,
     .newton_blocks = newton_blocks,
-    .manifold = MANIFOLD,
+    .manifold = find_points,
     .prepare = prepare_bodies,
     .move = move_bodies,
-    .assemble = ASSEMBLE,
+    .assemble = assemble_contacts,
 };

@@ -1,7 +1,6 @@
 // Contact points of pairs, row by row in float64: the steps of contact.Workspace.Build, one by one, with the vertices
 // and corners of a feature in the lanes of vectors. The arithmetic and its order are those of package contact, and
-// nothing fuses, so that the bits are those of Go on amd64, whatever the number of lanes. The including file defines
-// MANIFOLD, the name of the function, and ISA.
+// nothing fuses, so that the bits are those of Go on amd64, whatever the number of lanes.
 
 #include <math.h>
 #include <string.h>
@@ -592,7 +591,7 @@ ALWAYS int build(workspace *w, const contact_rows *r, int32_t row, const contact
     return 1;
 }
 
-CONTACT_MANIFOLD(MANIFOLD) {
+static CONTACT_MANIFOLD(find_points) {
     workspace w;
     w.rim = shapes->rim;
     int32_t left = 0;

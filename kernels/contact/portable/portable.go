@@ -3,7 +3,7 @@
 // Package portable compiles the kernels of contacts for every processor.
 package portable
 
-// #cgo CFLAGS: -O3 -g1 -std=c11 -Wall -Wno-psabi
+// #cgo CFLAGS: -O3 -g1 -std=c11 -Wall
 // #cgo LDFLAGS: -lm
 // #include "../include/api.h"
 // extern const contact_kernels contact_kernels_portable;
