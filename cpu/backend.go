@@ -142,10 +142,18 @@ type plan struct {
 
 // Plan resolves options that have been checked. The error says what the back end does not support.
 func (b *Backend) Plan(o *batch.Options) (batch.Plan, error) {
-	if err := b.serves.Check(b.name, o); err != nil {
+	p, err := b.resolve(o)
+	if err != nil {
 		return nil, err
 	}
-	p := &plan{reference: references[o.Query]}
+	return &p, nil
+}
+
+func (b *Backend) resolve(o *batch.Options) (plan, error) {
+	if err := b.serves.Check(b.name, o); err != nil {
+		return plan{}, err
+	}
+	p := plan{reference: references[o.Query]}
 	if b.simd != "" {
 		p.kernel = kernels.For(o)
 	}
@@ -153,15 +161,15 @@ func (b *Backend) Plan(o *batch.Options) (batch.Plan, error) {
 }
 
 // planOf returns the plan of a job: that of the dispatcher, or a new one.
-func (b *Backend) planOf(job *batch.Job) (*plan, error) {
+func (b *Backend) planOf(job *batch.Job) (plan, error) {
 	if p, ok := job.Plan.(*plan); ok {
-		return p, nil
+		return *p, nil
 	}
-	p, err := b.Plan(&job.Options)
+	p, err := b.resolve(&job.Options)
 	if err != nil {
-		return nil, fmt.Errorf("cpu: %w", err)
+		return plan{}, fmt.Errorf("cpu: %w", err)
 	}
-	return p.(*plan), job.Options.Check()
+	return p, job.Options.Check()
 }
 
 // Close waits for the calls in progress and frees the workspaces. Later calls return an error that wraps
