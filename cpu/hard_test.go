@@ -14,6 +14,7 @@ import (
 	"clearance/batch"
 	"clearance/geom"
 	"clearance/internal/testkit/rowcheck"
+	"clearance/kernels"
 	"clearance/verify"
 )
 
@@ -225,6 +226,43 @@ func TestPointsAlmostTogether(t *testing.T) {
 					Columns: query.Available() &^ (batch.ColBits | batch.DerivedColumns)}
 				got := solve(t, b, lib, p, o, 0)
 				rowcheck.Points(t, fmt.Sprintf("%v, %v, kernels %q", query, method, variant), got, apart)
+			}
+		}
+	}
+}
+
+// A small cylinder whose rim overlaps that of a large one by 1e-13 m. The simplex of float32 ends 1e-16 from the origin,
+// in units of the pair, where support points of a direction as short lie inside of the cores: their plane does not
+// separate the cores.
+func TestRimsTouch(t *testing.T) {
+	lib, err := batch.NewLibrary([]geom.Shape{
+		geom.Cylinder{R: 1e-4, HalfLength: 5e-5}, geom.Cylinder{R: 1e4, HalfLength: 5e3}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := batch.Row{ShapeB: 1, PoseA: geom.IdentityPose(), PoseB: geom.IdentityPose()}
+	r.PoseA.Position = r3.Vec{X: 0.4702556958629529, Y: -0.7160275323129692, Z: 3.507231745674135}
+	r.PoseB.Position = r3.Vec{X: 9579.591657558052, Y: -2871.331844458321, Z: -4996.492818254325}
+	const n = 20 // more than a vector has lanes
+	pairs := batch.NewPairs(n)
+	for i := range n {
+		pairs.SetRow(i, &r)
+	}
+	for _, name := range append(kernels.Supported(), kernels.Off) {
+		for _, method := range []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak} {
+			b := newVariant(t, name, 1)
+			for _, columns := range []batch.Columns{batch.ColStatus, batch.ColStatus | batch.ColDistance} {
+				o := batch.Options{Query: batch.Collide, Method: method, Columns: columns}
+				job := &batch.Job{Library: lib, Input: pairs, Options: o, Results: batch.NewResults(n, &o)}
+				if err := b.Run(t.Context(), job, 0, n, job.Results); err != nil {
+					t.Fatal(err)
+				}
+				for i, status := range job.Results.Status() {
+					if batch.Status(status) != batch.Touching {
+						t.Errorf("%s, %v, columns %v, row %d: %v, want %v", name, method, columns, i,
+							batch.Status(status), batch.Touching)
+					}
+				}
 			}
 		}
 	}

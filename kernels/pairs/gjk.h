@@ -62,6 +62,13 @@ static __attribute__((noinline)) V3 T(combined)(V3 w, V3 b, V3 c, V3 d) {
 }
 
 #if REAL_BITS == 32
+// A Boolean query separates along no x that is shorter than 20 u. The cores are then at most 20 + 108 u apart, as x is
+// a convex combination of points of D (boolean.h), which is at most ρ. Along a longer x, TINY takes at most a quarter
+// of its root, 2.5e-16, from the support value of a core along x, which is less than 0.01 u along x/|x|. Along an x
+// that is a difference of nearly equal numbers, it moves support points deep into their cores, whose planes separate
+// nothing.
+#define SHORTEST_SEPARATING_SQUARED ((20 * 0x1p-24f) * (20 * 0x1p-24f))
+
 // status_rounding is the rounding bound of a Boolean query that ends at the duality gap stop.
 ALWAYS VF status_rounding(VF stop) { return SET1((REAL)(1 / STATUS_STOP)) * stop; }
 #endif
@@ -111,6 +118,9 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     // intersection.
     VM close = MANDN(LE(length - bound, LOADU(in + CLR_STOP * stride)), empty);
     VM far = LT(LOADU(in + CLR_FAR * stride), bound);
+#if REAL_BITS == 32
+    if (boolean) far = MAND(far, LE(SET1(SHORTEST_SEPARATING_SQUARED), xx));
+#endif
     if (!boolean && !w0->call->collide) far = MANDN(far, empty);
     VM done = MAND(active, MOR(close, far));
     if (!boolean) done = MOR(done, MANDN(MAND(active, LT(length, LOADU(in + CLR_NEAR * stride))), empty));
