@@ -231,8 +231,8 @@ func TestPointsAlmostTogether(t *testing.T) {
 	}
 }
 
-// A small cylinder whose rim overlaps that of a large one by 1e-13 m. The simplex of float32 ends 1e-16 from the origin,
-// in units of the pair, where support points of a direction as short lie inside of the cores: their plane does not
+// A small cylinder whose rim overlaps a large cylinder by 1e-13 m. The simplex of float32 ends 1e-16 from the
+// origin, in units of the pair. Support points of a direction as short lie inside of the cores: their plane does not
 // separate the cores.
 func TestRimsTouch(t *testing.T) {
 	lib, err := batch.NewLibrary([]geom.Shape{
