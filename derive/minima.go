@@ -26,8 +26,12 @@ const (
 	knownPoints = 8    // the last ones, which are tried on every cone
 	maxRatio    = 16.0 // of the sides of a cone that may go on being halved
 	lean        = 20.0 // in the direction of its support point, weight of the corner of a cone whose bound is least
+)
 
-	// Limits of the kernels and the shaders, which leave other rows to this package.
+// Limits of the kernels and the shaders, which leave other rows to this package.
+//
+//lint:file-ignore U1000 the constants of C and GLSL are generated from these
+const (
 	maxRounds  = maxSupports / 8 // of a search
 	maxCones   = 64              // that are not ruled out
 	maxCorners = 16              // of a face of a hull

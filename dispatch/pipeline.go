@@ -238,6 +238,9 @@ func (p *pool) calls() (n int) {
 func (p *pool) workers() (workers []*member) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for _, m := range p.members {
+		m.workers = 0 // those of an earlier job of a series, after a failure
+	}
 	for _, m := range p.members[:p.share] {
 		m.workers = m.calls()
 		for range m.workers {
