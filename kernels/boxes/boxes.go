@@ -17,49 +17,39 @@ package boxes
 
 enum { AVX512, AVX2, NEON, PORTABLE };
 
-// clr_cull_of and clr_rows_of return the kernels of a variant, which this program has.
-static inline clr_cull_kernel clr_cull_of(int variant) {
+// box_kernels are the kernels of a variant, null in a program without it.
+typedef struct {
+    clr_cull_kernel cull;
+    clr_rows_kernel rows;
+} box_kernels;
+
+static inline box_kernels kernels_of(int variant) {
 #ifdef CLR_AVX512
-    if (variant == AVX512) return clr_cull_avx512;
+    if (variant == AVX512) return (box_kernels){clr_cull_avx512, clr_rows_avx512};
 #endif
 #ifdef CLR_AVX2
-    if (variant == AVX2) return clr_cull_avx2;
+    if (variant == AVX2) return (box_kernels){clr_cull_avx2, clr_rows_avx2};
 #endif
 #ifdef CLR_NEON
-    if (variant == NEON) return clr_cull_neon;
+    if (variant == NEON) return (box_kernels){clr_cull_neon, clr_rows_neon};
 #endif
 #ifdef CLR_PORTABLE
-    if (variant == PORTABLE) return clr_cull_portable;
+    if (variant == PORTABLE) return (box_kernels){clr_cull_portable, clr_rows_portable};
 #endif
-    return 0;
-}
-static inline clr_rows_kernel clr_rows_of(int variant) {
-#ifdef CLR_AVX512
-    if (variant == AVX512) return clr_rows_avx512;
-#endif
-#ifdef CLR_AVX2
-    if (variant == AVX2) return clr_rows_avx2;
-#endif
-#ifdef CLR_NEON
-    if (variant == NEON) return clr_rows_neon;
-#endif
-#ifdef CLR_PORTABLE
-    if (variant == PORTABLE) return clr_rows_portable;
-#endif
-    return 0;
+    return (box_kernels){0, 0};
 }
 
 static inline int32_t clr_call_cull(int variant, const clr_cull *c, const double *poses, const int32_t *place,
                                     const int32_t *a, const int32_t *b, const double *bodies, const int32_t *first,
                                     const double *parts, const int32_t *boxed, double *scratch, int32_t *open,
                                     clr_culled *out) {
-    return clr_cull_of(variant)(c, poses, place, a, b, bodies, first, parts, boxed, scratch, open, out);
+    return kernels_of(variant).cull(c, poses, place, a, b, bodies, first, parts, boxed, scratch, open, out);
 }
 
 static inline void clr_call_rows(int variant, clr_rows *c, const double *blocks, const int32_t *ids,
                                  const int32_t *last, int32_t *near, int32_t *next, int32_t *lanes, int32_t *rows,
                                  int64_t *length) {
-    clr_rows_of(variant)(c, blocks, ids, last, near, next, lanes, rows, length);
+    kernels_of(variant).rows(c, blocks, ids, last, near, next, lanes, rows, length);
 }
 */
 import "C"

@@ -274,7 +274,7 @@ ALWAYS void search_loop32(const clr_call *call, clr_scratch *s, const int32_t *l
 }
 
 // search_depths32 expands the polytopes of the penetrating rows among n rows of the group, if both cores are polytopes;
-// for curved cores it is no faster (docs/notebook/depth-tried.md). Pairs of boxes are answered by their axes. Under an
+// for curved cores it is no faster (lab/notebook/depth-tried.md). Pairs of boxes are answered by their axes. Under an
 // iteration limit, float64 takes all steps.
 static __attribute__((noinline)) void search_depths32(const clr_call *call, clr_scratch *s, int n, int ka, int kb) {
     int listed = 0;

@@ -13,7 +13,7 @@
 // its surface. t is estimated by |d|²(ρ − 1)/ρ², ρ² = <d, N⁻¹d>, which is exact for a multiple of the identity.
 //
 // Depth: if d lies inside (ρ < 1), the cores probably intersect. GJK from N⁻³d, close to the thinnest direction of
-// the sum, ends with an initial simplex from which EPA takes fewest steps (docs/notebook/kernels-hulls.md).
+// the sum, ends with an initial simplex from which EPA takes fewest steps (lab/notebook/kernels-hulls.md).
 //
 // The output is a direction of any length. No bound rests on it.
 

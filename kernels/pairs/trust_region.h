@@ -230,7 +230,7 @@ static __attribute__((noinline)) void rtr_loop(const clr_call *c, clr_scratch *s
 
 // faster_by_rtr reports whether the trust region method is faster on a core than GJK or, with `for_depth`, than EPA. It
 // is not near the flat sides and the edges of superquadrics with exponents close to 0 or 2, where the curvature varies
-// strongly (docs/notebook/kernels-curved.md).
+// strongly (lab/notebook/kernels-curved.md).
 ALWAYS int faster_by_rtr(const clr_shape *s, int for_depth) {
     const double least = for_depth ? 0.1 : 0.2, most = 0.95; // halves of exponents
     return s->class != CLR_SUPERQUADRIC ||

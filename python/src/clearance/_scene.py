@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from ._errors import NotFoundError, OptionError, ShapeError
 from ._library import Library
 from ._options import order_of, text, whole
 from ._result import SEPARATED, TOUCHING
-
-if TYPE_CHECKING:
-    from ._engine import Engine
 
 
 @dataclass(eq=False)
