@@ -265,11 +265,13 @@ func (p *Pass) rows(ctx context.Context, r *rows, call *kernel.Call, one func(w 
 // table sets the rows and the mode of a call, and returns the library as the kernel reads it, nil if all rows are left
 // to Go.
 func (p *Pass) table(r *rows, call *kernel.Call) *kernel.Table {
-	call.Job, call.First, call.Answers, call.Valid, call.Variant = r.job, r.first, r.answers, r.valid, p.SIMD
+	call.Job, call.First, call.Answers, call.Valid = r.job, r.first, r.answers, r.valid
 	call.Derivative, call.FirstNumber = p.Options, p.FirstRow
-	if variant, err := kernel.Choose(p.SIMD); err != nil || variant == kernels.Off || !call.Serves() {
+	variant, err := kernel.Choose(p.SIMD)
+	if err != nil || variant == kernels.Off || !call.Serves() {
 		return nil
 	}
+	call.Variant = variant
 	return kernel.TableOf(r.job.Library)
 }
 

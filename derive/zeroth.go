@@ -262,8 +262,11 @@ func (e *estimates) sample(ctx context.Context, first, count int) error {
 	n := len(e.used) * count
 	e.s.First, e.s.Count = first, count
 	e.s.Pairs, e.s.Answers = e.pairs.Slice(0, n), e.out.Slice(0, n)
-	variant := e.p.SIMD
-	err := e.p.inBlocks(ctx, len(e.used), eachRows, func(_ *worker, lo, hi int) {
+	variant, err := kernel.Choose(e.p.SIMD)
+	if err != nil {
+		return err
+	}
+	err = e.p.inBlocks(ctx, len(e.used), eachRows, func(_ *worker, lo, hi int) {
 		for k := lo * count; k < hi*count; k++ {
 			e.s.Pairs.SetRow(k, &e.used[k/count].pair)
 		}

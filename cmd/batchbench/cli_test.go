@@ -14,6 +14,7 @@ import (
 	"clearance/dataset"
 	"clearance/geom"
 	"clearance/internal/score"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -33,27 +34,10 @@ func commandContext(ctx context.Context, args ...string) outcome {
 	return outcome{code, stdout.String(), stderr.String()}
 }
 
-// want fails the test unless the command ended with the code. Every command that fails gives
-// the reason in lines that begin with the name of the program.
+// want fails the test unless the command ended with the code, see [testkit.WantExit].
 func (o outcome) want(t *testing.T, code int) outcome {
 	t.Helper()
-	if o.code != code {
-		t.Fatalf("exit code %d, want %d\nstdout: %s\nstderr: %s", o.code, code, o.stdout, o.stderr)
-	}
-	if code == exitGood {
-		if o.stderr != "" {
-			t.Errorf("a good run in a pipe wrote to standard error: %q", o.stderr)
-		}
-		return o
-	}
-	if o.stderr == "" {
-		t.Errorf("exit code %d without a message on standard error", code)
-	}
-	for line := range strings.Lines(o.stderr) {
-		if !strings.HasPrefix(line, "batchbench: ") {
-			t.Errorf("line on standard error without the name of the program: %q", line)
-		}
-	}
+	testkit.WantExit(t, "batchbench", o.code, code, o.stdout, o.stderr)
 	return o
 }
 

@@ -52,7 +52,7 @@ type Call struct {
 	Derivative  batch.Derivative
 	FirstNumber uint64
 
-	// Variant is the name that [Choose] is given.
+	// Variant is one that [Choose] returned, but [kernels.Off].
 	Variant string
 
 	// The derivatives to compute; each may be nil.

@@ -77,9 +77,8 @@ func Variants() (names []string) {
 	return names
 }
 
-// variantOf returns the variant that [Choose] returns for a name, nil for none.
+// variantOf returns the variant of a name that [Choose] returned, nil for [kernels.Off].
 func variantOf(name string) *variant {
-	name, _ = Choose(name)
 	for i := range variants() {
 		if v := &variants()[i]; v.name == name {
 			return v
@@ -237,7 +236,7 @@ func flag(b bool) C.int32_t {
 }
 
 // Displace makes the noise of rows [lo, hi) and the poses of B of their pairs. It returns false if there is no kernel.
-// variant is the name that [Choose] is given.
+// variant is one that [Choose] returned.
 func (s *Samples) Displace(variant string, lo, hi int) bool {
 	v := variantOf(variant)
 	if v == nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"clearance/internal/console"
+	"clearance/internal/testkit"
 	"clearance/kernels"
 	"clearance/lab/gpucost"
 )
@@ -40,21 +41,10 @@ func command(t *testing.T, args ...string) outcome {
 	return outcome{code, stdout.String(), stderr.String()}
 }
 
-// want fails the test unless the command ended with the code. Every command that fails gives
-// the reason in lines that begin with the name of the program.
+// want fails the test unless the command ended with the code, see [testkit.WantExit].
 func (o outcome) want(t *testing.T, code int) outcome {
 	t.Helper()
-	if o.code != code {
-		t.Fatalf("exit code %d, want %d\nstdout: %s\nstderr: %s", o.code, code, o.stdout, o.stderr)
-	}
-	if (code == console.ExitGood) != (o.stderr == "") {
-		t.Errorf("exit code %d, and standard error %q", code, o.stderr)
-	}
-	for line := range strings.Lines(o.stderr) {
-		if !strings.HasPrefix(line, program+": ") {
-			t.Errorf("line on standard error without the name of the program: %q", line)
-		}
-	}
+	testkit.WantExit(t, program, o.code, code, o.stdout, o.stderr)
 	return o
 }
 
