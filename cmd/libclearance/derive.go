@@ -246,6 +246,7 @@ func clearance_rollout_multiply(handle C.clearance_rollout, query *C.clearance_q
 // rolloutRows is what the rows of a rollout are about.
 type rolloutRows struct {
 	engine  *engineHandle
+	shapes  bool // every body is a shape, so that rows have no parts
 	bodies  *batch.Bodies
 	worlds  batch.Worlds // without poses
 	numbers int          // of the poses
@@ -401,17 +402,20 @@ func (x *motion) add(rows *batch.RolloutRows, twists, to []float64) {
 func (r *rolloutRows) answers(in *batch.Worlds, base *batch.Results, more *C.clearance_more) (*rollout.Results,
 	error) {
 	n, of := base.N, &rollout.Results{Results: base}
-	if more == nil { // of shapes: every body is one part
+	switch {
+	case more == nil && !r.shapes:
+		return nil, argument("the answers of a scene lack what their rows are about")
+	case more == nil: // every body is one part
 		of.PartA = make([]int32, n)
 		of.PartB = of.PartA
-	} else {
+	default:
 		of.PartA, of.PartB = array[int32](more.part_a, n), array[int32](more.part_b, n)
 	}
 	want, reduced := in.Len(), r.options.Reduce == rollout.ReduceWorld
 	if reduced {
 		want = in.Count()
 	}
-	if in.AllPairs && more != nil {
+	if in.AllPairs {
 		of.BodyA, of.BodyB = array[int32](more.body_a, n), array[int32](more.body_b, n)
 		if !reduced {
 			of.Offsets, want = array[int64](more.offsets, in.Count()+1), n

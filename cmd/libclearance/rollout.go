@@ -59,7 +59,7 @@ var rollouts = handles[io.Closer]{what: "rollout"}
 // rows are those of bodies that are a shape each.
 func (r *rolloutHandle) rows() *rolloutRows {
 	w := &r.worlds
-	return &rolloutRows{engine: r.engine, bodies: batch.BodiesOfShapes(r.library), numbers: r.numbers,
+	return &rolloutRows{engine: r.engine, shapes: true, bodies: batch.BodiesOfShapes(r.library), numbers: r.numbers,
 		worlds:  batch.Worlds{M: len(w.Shapes), Bodies: w.Shapes, TemplateA: w.TemplateA, TemplateB: w.TemplateB},
 		options: rollout.Options{Options: r.options}}
 }

@@ -80,6 +80,12 @@ static void bodies_of_parts(clearance_engine engine, clearance_library library) 
               CLEARANCE_ARGUMENT,
           "tangents of a rollout passed");
     check(clearance_rollout_close(rollout, &error) == CLEARANCE_OK, "close the scene");
+    scene.all_pairs = 0;
+    check(clearance_scene_open(engine, &query, &scene, &rollout, &error) == CLEARANCE_OK, "scene of listed pairs");
+    check(clearance_rollout_multiply(rollout, &query, poses, &results, NULL, &d, 10000, &job, &report, &error) ==
+              CLEARANCE_ARGUMENT,
+          "answers of a scene without what their rows are about passed");
+    check(clearance_rollout_close(rollout, &error) == CLEARANCE_OK, "close the scene of listed pairs");
 
     int32_t one = 1, two = 0;
     uint8_t state;
