@@ -278,7 +278,7 @@ func (r *RolloutRows) Parts(world, i int, p *RowParts) bool {
 	return r.Bodies.Library().CheckRow(i, &p.Row) == nil
 }
 
-// ToBodies turns the gradient of a row with respect to the twists of its parts into the gradient with respect to the
+// ToBodies converts the gradient of a row with respect to the twists of its parts into the gradient with respect to the
 // twists of its bodies. A part at the arm ρ from the position of its body moves with v + ω×ρ, so the torque of the body
 // is the torque of the part plus ρ×force.
 func (p *RowParts) ToBodies(g *[TwistWidth]float64) {
