@@ -21,7 +21,7 @@
 //     proof; for other pairs it is a search.
 //
 // [Prove] proves σ ≤ distance + gap in penetration for pairs of every kind, up to the rounding
-// error of a support value, by branch and bound over all directions (cover.go). A row takes some
+// error of a support value, by branch and bound over all directions (prove.go). A row takes some
 // hundred evaluations of the support function.
 //
 // # Growth distances
