@@ -2,6 +2,7 @@ package batch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -20,8 +21,10 @@ const (
 
 var statusNames = [StatusCount]string{"separated", "touching", "penetrating", "undecided", "invalid"}
 
+var statuses = Names[Status]{"status", statusNames[:]}
+
 // String returns the name used in files and reports.
-func (s Status) String() string { return name(statusNames[:], uint8(s), "status") }
+func (s Status) String() string { return statuses.Name(s) }
 
 // Method is the solver that the caller requests.
 type Method uint8
@@ -38,13 +41,12 @@ const (
 
 var methodNames = [MethodCount]string{"auto", "gjk", "nesterov", "polyak", "rtr"}
 
-func (m Method) String() string { return name(methodNames[:], uint8(m), "method") }
+var methods = Names[Method]{"method", methodNames[:]}
+
+func (m Method) String() string { return methods.Name(m) }
 
 // ParseMethod is the inverse of [Method.String].
-func ParseMethod(s string) (Method, error) {
-	i, err := parse(methodNames[:], s, "method")
-	return Method(i), err
-}
+func ParseMethod(s string) (Method, error) { return methods.Parse(s) }
 
 // Solver returns the solver of a method that names one, SolverNone for Auto.
 func (m Method) Solver() Solver {
@@ -73,28 +75,54 @@ const (
 
 var precisionNames = [PrecisionCount]string{"single", "double"}
 
-func (p Precision) String() string { return name(precisionNames[:], uint8(p), "precision") }
+var precisions = Names[Precision]{"precision", precisionNames[:]}
+
+func (p Precision) String() string { return precisions.Name(p) }
 
 // ParsePrecision is the inverse of [Precision.String].
-func ParsePrecision(s string) (Precision, error) {
-	i, err := parse(precisionNames[:], s, "precision")
-	return Precision(i), err
+func ParsePrecision(s string) (Precision, error) { return precisions.Parse(s) }
+
+// Names are the names of an enumeration in files, on the command line and in the C interface: that of code i is the
+// i-th of List.
+type Names[T ~uint8] struct {
+	What string // the word for a value, in errors
+	List []string
 }
 
-func name(names []string, i uint8, what string) string {
-	if int(i) < len(names) {
-		return names[i]
+// Name returns the name of a code.
+func (n Names[T]) Name(code T) string {
+	if int(code) < len(n.List) {
+		return n.List[code]
 	}
-	return fmt.Sprintf("%s(%d)", what, i)
+	return fmt.Sprintf("%s(%d)", n.What, uint8(code))
 }
 
-func parse(names []string, s, what string) (int, error) {
-	for i, n := range names {
-		if n == s {
-			return i, nil
+// Parse is the inverse of [Names.Name].
+func (n Names[T]) Parse(name string) (T, error) {
+	if i := slices.Index(n.List, name); i >= 0 {
+		return T(i), nil
+	}
+	return 0, fmt.Errorf("unknown %s %q, want one of %v", n.What, name, n.List)
+}
+
+// Table is the table of codes and names that files carry: "0=none,1=gjk,…".
+func (n Names[T]) Table() string {
+	var b strings.Builder
+	for i, name := range n.List {
+		if i > 0 {
+			b.WriteByte(',')
 		}
+		fmt.Fprintf(&b, "%d=%s", i, name)
 	}
-	return 0, fmt.Errorf("batch: unknown %s %q, want one of %v", what, s, names)
+	return b.String()
+}
+
+// Check returns an error for a code without a name.
+func (n Names[T]) Check(code T) error {
+	if int(code) < len(n.List) {
+		return nil
+	}
+	return fmt.Errorf("unknown %s, want one of %v", n.Name(code), n.List)
 }
 
 // Solver is the solver that ended a row, as stored in the method column. Its codes are apart
@@ -125,23 +153,13 @@ var solverNames = [SolverCount]string{
 	"none", "gjk", "nesterov", "polyak", "rtr", "closed_form", "axes", "epa", "newton", "growth", "bounds",
 }
 
+var solvers = Names[Solver]{"solver", solverNames[:]}
+
 // String returns the name used in files and reports.
-func (s Solver) String() string { return name(solverNames[:], uint8(s), "solver") }
+func (s Solver) String() string { return solvers.Name(s) }
 
 // ParseSolver is the inverse of [Solver.String].
-func ParseSolver(s string) (Solver, error) {
-	i, err := parse(solverNames[:], s, "solver")
-	return Solver(i), err
-}
+func ParseSolver(s string) (Solver, error) { return solvers.Parse(s) }
 
 // SolverNames is the table of codes and names that files carry: "0=none,1=gjk,…".
-func SolverNames() string {
-	var b strings.Builder
-	for s := range SolverCount {
-		if s > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, "%d=%v", uint8(s), s)
-	}
-	return b.String()
-}
+func SolverNames() string { return solvers.Table() }

@@ -59,7 +59,9 @@ const (
 
 var elementNames = [ElementTypeCount]string{"real", "float32", "float64", "uint8", "uint16", "bits"}
 
-func (t ElementType) String() string { return name(elementNames[:], uint8(t), "element type") }
+func (t ElementType) String() string {
+	return Names[ElementType]{"element type", elementNames[:]}.Name(t)
+}
 
 // In returns the type of the values in results of a precision: that of Real is Float32 or Float64.
 func (t ElementType) In(p Precision) ElementType {
@@ -207,7 +209,7 @@ func ParseColumn(s string) (Columns, error) {
 	for i := range columns {
 		names[i] = columns[i].Name
 	}
-	i, err := parse(names, s, "column")
+	i, err := Names[uint8]{"column", names}.Parse(s)
 	return 1 << i, err
 }
 
@@ -220,7 +222,7 @@ func (c Columns) String() string {
 		case i < len(columns):
 			names = append(names, columns[i].Name)
 		default:
-			names = append(names, name(nil, uint8(i), "column"))
+			names = append(names, Names[uint8]{What: "column"}.Name(uint8(i)))
 		}
 	}
 	return strings.Join(names, ", ")

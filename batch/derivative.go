@@ -92,13 +92,12 @@ const (
 
 var derivativeModes = [DerivativeModeCount]string{"exact", "gumbel", "gaussian", "zeroth"}
 
-func (m DerivativeMode) String() string { return name(derivativeModes[:], uint8(m), "derivative") }
+var derivatives = Names[DerivativeMode]{"derivative", derivativeModes[:]}
+
+func (m DerivativeMode) String() string { return derivatives.Name(m) }
 
 // ParseDerivativeMode is the inverse of [DerivativeMode.String].
-func ParseDerivativeMode(s string) (DerivativeMode, error) {
-	i, err := parse(derivativeModes[:], s, "derivative")
-	return DerivativeMode(i), err
-}
+func ParseDerivativeMode(s string) (DerivativeMode, error) { return derivatives.Parse(s) }
 
 // Smoothness says what the derivatives of a row are. Files and the C interface have the codes: append, never
 // renumber.
@@ -139,7 +138,9 @@ var smoothnessNames = [SmoothnessCount]string{
 	"none", "smooth", "unique features", "not unique", "near singular", "smoothed",
 }
 
-func (s Smoothness) String() string { return name(smoothnessNames[:], uint8(s), "smoothness") }
+func (s Smoothness) String() string {
+	return Names[Smoothness]{"smoothness", smoothnessNames[:]}.Name(s)
+}
 
 // Full reports whether derivatives of the normal and of the witnesses exist, not of the value alone.
 func (s Smoothness) Full() bool { return s == SmoothPair || s == UniqueFeatures || s == SmoothedPair }

@@ -135,7 +135,7 @@ const (
 
 var deviceKindNames = [DeviceKindCount]string{"discrete", "integrated", "virtual", "software", "cpu"}
 
-func (k DeviceKind) String() string { return name(deviceKindNames[:], uint8(k), "device") }
+func (k DeviceKind) String() string { return Names[DeviceKind]{"device", deviceKindNames[:]}.Name(k) }
 
 // Device describes the device of a back end.
 type Device struct {

@@ -114,7 +114,7 @@ const (
 
 var sweepStateNames = [SweepStateCount]string{"free", "contact", "undecided", "invalid"}
 
-func (s SweepState) String() string { return name(sweepStateNames[:], uint8(s), "state") }
+func (s SweepState) String() string { return Names[SweepState]{"state", sweepStateNames[:]}.Name(s) }
 
 // SweepResults has one row per pair of bodies in a world: row w·P + p. Times are in [0, T−1], way point k at the time
 // k.

@@ -151,13 +151,12 @@ func (q Query) Available() Columns { return columnsOf(q) }
 // FileColumns is every column that a results file of the query can have.
 func (q Query) FileColumns() Columns { return (FileColumns | ExtraColumns) & columnsOf(q) }
 
-func (q Query) String() string { return name(queryNames(nil), uint8(q), "query") }
+func (q Query) String() string { return namesOfQueries().Name(q) }
 
 // ParseQuery is the inverse of [Query.String].
-func ParseQuery(s string) (Query, error) {
-	i, err := parse(queryNames(nil), s, "query")
-	return Query(i), err
-}
+func ParseQuery(s string) (Query, error) { return namesOfQueries().Parse(s) }
+
+func namesOfQueries() Names[Query] { return Names[Query]{"query", queryNames(nil)} }
 
 // AnsweredQueries lists the names of the queries that some back end serves.
 func AnsweredQueries() []string {

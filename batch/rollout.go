@@ -19,23 +19,13 @@ const (
 
 var reduceNames = [ReduceCount]string{"none", "world"}
 
+var reductions = Names[Reduce]{"reduction", reduceNames[:]}
+
 // String returns the name used in files and flags.
-func (r Reduce) String() string {
-	if r < ReduceCount {
-		return reduceNames[r]
-	}
-	return fmt.Sprintf("reduce(%d)", uint8(r))
-}
+func (r Reduce) String() string { return reductions.Name(r) }
 
 // ParseReduce is the inverse of [Reduce.String].
-func ParseReduce(s string) (Reduce, error) {
-	for i, n := range reduceNames {
-		if n == s {
-			return Reduce(i), nil
-		}
-	}
-	return 0, fmt.Errorf("batch: unknown reduction %q, want one of %v", s, reduceNames)
-}
+func ParseReduce(s string) (Reduce, error) { return reductions.Parse(s) }
 
 // RolloutOptions describe the query of a rollout. The zero value is the signed distance of every row in single
 // precision with [AllColumns].

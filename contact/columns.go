@@ -25,6 +25,12 @@ const (
 	ManifoldInvalid                         // the input of the row is invalid
 )
 
+// ManifoldStatuses are the names of the statuses of a pair.
+var ManifoldStatuses = batch.Names[ManifoldStatus]{What: "status", List: []string{ManifoldNone: "separated",
+	ManifoldFound: "contact", ManifoldUndecided: "undecided", ManifoldInvalid: "invalid"}}
+
+func (s ManifoldStatus) String() string { return ManifoldStatuses.Name(s) }
+
 // Manifolds are the contact points of N pairs in columns. Rows of points from Count on are not set.
 type Manifolds struct {
 	N        int

@@ -3,6 +3,8 @@ package contact
 import (
 	"fmt"
 	"math"
+
+	"clearance/batch"
 )
 
 // A Rule combines the values of two surfaces to that of their contacts.
@@ -18,24 +20,11 @@ const (
 	Product
 )
 
-var ruleNames = [...]string{"standard", "geometric_mean", "mean", "minimum", "maximum", "product"}
+// Rules are the names of the rules.
+var Rules = batch.Names[Rule]{What: "rule", List: []string{Standard: "standard", GeometricMean: "geometric_mean",
+	Mean: "mean", Minimum: "minimum", Maximum: "maximum", Product: "product"}}
 
-func (r Rule) String() string {
-	if int(r) < len(ruleNames) {
-		return ruleNames[r]
-	}
-	return fmt.Sprintf("Rule(%d)", uint8(r))
-}
-
-// ParseRule returns the rule of a name, see [Rule.String].
-func ParseRule(name string) (Rule, error) {
-	for i, s := range ruleNames {
-		if s == name {
-			return Rule(i), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown rule %q; rules are %v", name, ruleNames)
-}
+func (r Rule) String() string { return Rules.Name(r) }
 
 // combine is commutative: a pair has the same bits in either order.
 func (r Rule) combine(a, b float64) float64 {
@@ -107,8 +96,8 @@ func (p *property) check(s *Scene) error {
 			return &SceneError{b, p.name, reason}
 		}
 	}
-	if int(p.rule) >= len(ruleNames) {
-		return fmt.Errorf("contact: scene: rule %d of %s; rules are %v", p.rule, p.name, ruleNames)
+	if err := Rules.Check(p.rule); err != nil {
+		return fmt.Errorf("contact: scene: %s: %w", p.name, err)
 	}
 	for i, v := range p.parts {
 		if v.Part == AllParts {

@@ -121,7 +121,7 @@ func TestMaterialFaults(t *testing.T) {
 			s.PairRestitution = []PairValue{{1, 0, 2, 0,
 				-0.1}}
 		},
-		"rule 9 of friction": func(s *Scene) { s.FrictionRule = 9 },
+		"friction: unknown rule(9), want one of [standard geometric_mean": func(s *Scene) { s.FrictionRule = 9 },
 		"bodies 0 and 1: friction: +Inf": func(s *Scene) {
 			s.Friction[0], s.Friction[1], s.FrictionRule = 1e200, 1e200, Product
 		},
@@ -133,10 +133,10 @@ func TestMaterialFaults(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if r, err := ParseRule("product"); r != Product || err != nil {
+	if r, err := Rules.Parse("product"); r != Product || err != nil {
 		t.Errorf("product: %v, %v", r, err)
 	}
-	if _, err := ParseRule("sum"); err == nil {
+	if _, err := Rules.Parse("sum"); err == nil {
 		t.Error("sum is a rule")
 	}
 }

@@ -3,6 +3,8 @@ package contact
 import (
 	"fmt"
 	"math"
+
+	"clearance/batch"
 )
 
 // Model is a law of contact and friction. With the friction cone K = {‖λ_T‖ ≤ μλ_N}, its dual cone
@@ -18,25 +20,10 @@ const (
 	CCP
 )
 
-var modelNames = [...]string{NCP: "ncp", CCP: "ccp"}
+// Models are the names of the models.
+var Models = batch.Names[Model]{What: "model", List: []string{NCP: "ncp", CCP: "ccp"}}
 
-// String returns the name of the model in files and on the command line.
-func (m Model) String() string {
-	if int(m) < len(modelNames) {
-		return modelNames[m]
-	}
-	return fmt.Sprintf("Model(%d)", uint8(m))
-}
-
-// ParseModel returns the model of that name.
-func ParseModel(name string) (Model, error) {
-	for m, s := range modelNames {
-		if s == name {
-			return Model(m), nil
-		}
-	}
-	return 0, fmt.Errorf("contact: unknown model %q; the models are ncp and ccp", name)
-}
+func (m Model) String() string { return Models.Name(m) }
 
 // Problem is the contact problem of every world of a batch. Columns are row-major; W, B and C are Worlds,
 // Bodies and Contacts. Vectors are in world axes, units are SI.
@@ -122,14 +109,11 @@ const (
 	Invalid
 )
 
-var statusNames = [...]string{Solved: "solved", Undecided: "undecided", Invalid: "invalid"}
+// Statuses are the names of the statuses of a problem.
+var Statuses = batch.Names[Status]{What: "status", List: []string{Solved: "solved", Undecided: "undecided",
+	Invalid: "invalid"}}
 
-func (s Status) String() string {
-	if int(s) < len(statusNames) {
-		return statusNames[s]
-	}
-	return fmt.Sprintf("Status(%d)", uint8(s))
-}
+func (s Status) String() string { return Statuses.Name(s) }
 
 // Solution is the answer of [Solve], in columns by world.
 //

@@ -18,8 +18,9 @@ package contact
 // deeper instead, see [partPair.allowed]: no entry does work so that a world advances.
 
 import (
-	"fmt"
 	"math"
+
+	"clearance/batch"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -35,24 +36,11 @@ const (
 	NewtonRestitution
 )
 
-var restitutionNames = [...]string{"bounded", "newton"}
+// RestitutionLaws are the names of the laws.
+var RestitutionLaws = batch.Names[RestitutionLaw]{What: "law of restitution", List: []string{
+	BoundedRestitution: "bounded", NewtonRestitution: "newton"}}
 
-func (l RestitutionLaw) String() string {
-	if int(l) < len(restitutionNames) {
-		return restitutionNames[l]
-	}
-	return fmt.Sprintf("RestitutionLaw(%d)", uint8(l))
-}
-
-// ParseRestitutionLaw is the law of a name.
-func ParseRestitutionLaw(name string) (RestitutionLaw, error) {
-	for i, n := range restitutionNames {
-		if n == name {
-			return RestitutionLaw(i), nil
-		}
-	}
-	return 0, fmt.Errorf("contact: law of restitution %q; it is bounded or newton", name)
-}
+func (l RestitutionLaw) String() string { return RestitutionLaws.Name(l) }
 
 const (
 	// energyRise is the share of the energies of the impacts of a step by which rounding and the search may let them

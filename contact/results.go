@@ -202,7 +202,7 @@ const stillSteps = 10
 // the states are those of the last world-steps that were advanced.
 type StillError struct {
 	Steps    int // in a row in which no world was advanced
-	Statuses [len(stepStatusNames)]int
+	Statuses [stepStatusCount]int
 }
 
 func (e *StillError) Error() string {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"unsafe"
 
 	"clearance/batch"
@@ -72,10 +71,11 @@ func (o StepOptions) withDefaults() (StepOptions, error) {
 	case !(o.RecoverySpeed >= 0) || !(o.BounceSpeed >= 0):
 		return o, fmt.Errorf("contact: recovery speed %g, bounce speed %g m/s; they are not negative", o.RecoverySpeed,
 			o.BounceSpeed)
-	case int(o.Restitution) >= len(restitutionNames):
-		return o, fmt.Errorf("contact: law of restitution %d; there are %d", o.Restitution, len(restitutionNames))
 	case o.Contacts < 0:
 		return o, fmt.Errorf("contact: a limit of %d contacts; it is not negative", o.Contacts)
+	}
+	if err := RestitutionLaws.Check(o.Restitution); err != nil {
+		return o, fmt.Errorf("contact: %w", err)
 	}
 	set(&o.Correction, 0.1)
 	o.Correction = max(o.Correction, 0)
@@ -102,26 +102,21 @@ const (
 	AdvancedInParts            // as Advanced, by a half of the time step and less, see State.Parts
 	MotionUndecided            // a pair may pass through another by the motion of the step, and of its least parts
 	OutOfMemory                // its contacts would take more memory than there is
+	stepStatusCount
 )
 
 // underway is the status of a world within a step that nothing is wrong with so far.
 const underway StepStatus = 255
 
-// StepStatuses are the names of all statuses, by their codes.
-func StepStatuses() []string { return slices.Clone(stepStatusNames[:]) }
+// StepStatuses are the names of the statuses of a step.
+var StepStatuses = batch.Names[StepStatus]{What: "status", List: []string{"not_stepped", "advanced", "accepted",
+	"pair_undecided", "too_many_contacts", "solve_undecided", "invalid", "too_fast", "advanced_in_parts",
+	"motion_undecided", "out_of_memory"}}
+
+func (s StepStatus) String() string { return StepStatuses.Name(s) }
 
 // Advances reports whether a world of this status was advanced.
 func (s StepStatus) Advances() bool { return s == Advanced || s == Accepted || s == AdvancedInParts }
-
-var stepStatusNames = [...]string{"not_stepped", "advanced", "accepted", "pair_undecided", "too_many_contacts",
-	"solve_undecided", "invalid", "too_fast", "advanced_in_parts", "motion_undecided", "out_of_memory"}
-
-func (s StepStatus) String() string {
-	if int(s) < len(stepStatusNames) {
-		return stepStatusNames[s]
-	}
-	return fmt.Sprintf("StepStatus(%d)", uint8(s))
-}
 
 // State is the state of W worlds of B bodies, in columns.
 type State struct {

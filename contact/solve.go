@@ -58,9 +58,10 @@ func (o Options) Check() error {
 }
 
 func (o Options) withDefaults() (Options, error) {
+	if err := Models.Check(o.Model); err != nil {
+		return o, fmt.Errorf("contact: %w", err)
+	}
 	switch {
-	case int(o.Model) >= len(modelNames):
-		return o, fmt.Errorf("contact: %v is not a model", o.Model)
 	case !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 1):
 		return o, fmt.Errorf("contact: tolerance %g; it is not negative and finite", o.Tolerance)
 	case !(o.Relaxation >= 0) || o.Relaxation >= 2:

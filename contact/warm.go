@@ -94,9 +94,8 @@ func (s *Simulation) Restore(from *State, warm *Warm) error {
 		return fmt.Errorf("contact: the state to restore is not that of %d worlds of %d bodies", st.Worlds, b)
 	}
 	for w, status := range from.Status {
-		if int(status) >= len(stepStatusNames) {
-			return fmt.Errorf("contact: state: world %d: status %d; statuses are below %d", w, status,
-				len(stepStatusNames))
+		if err := StepStatuses.Check(status); err != nil {
+			return fmt.Errorf("contact: state: world %d: %w", w, err)
 		}
 	}
 	if err := s.Resume(warm); err != nil {

@@ -53,7 +53,7 @@ under --model, which 'verify contact' audits.`,
 	fs := c.Flags()
 	fs.StringVar(&f.problems, "problems", "", "file of problems, .parquet or .npz, in place of a scene")
 	fs.StringVar(&f.out, "out", "", "file of problems and impulses to write, .parquet or .npz")
-	fs.Var(choice[contact.Model]{&f.model, contact.ParseModel}, "model", "of --out: ncp or ccp")
+	fs.Var(choice[contact.Model]{&f.model, contact.Models.Parse}, "model", "of --out: ncp or ccp")
 	fs.StringVar(&f.scene, "scene", f.scene, "kind of scene: "+strings.Join(scenes.Kinds(), ", "))
 	fs.IntVar(&f.worlds, "worlds", f.worlds, "number of worlds")
 	fs.Uint64Var(&f.seed, "seed", f.seed, "seed of the scenes")

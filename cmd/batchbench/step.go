@@ -116,7 +116,7 @@ OUT.parts; the results have the same bits as those of a run without an interrupt
 	fs.IntVar(&f.steps, "steps", f.steps, "number of time steps")
 	fs.IntVar(&f.every, "every", f.every, "record each of so many steps")
 	o := &f.options
-	fs.Var(choice[contact.Model]{&o.Solve.Model, contact.ParseModel}, "model", "ncp, Coulomb's law, or ccp, its "+
+	fs.Var(choice[contact.Model]{&o.Solve.Model, contact.Models.Parse}, "model", "ncp, Coulomb's law, or ccp, its "+
 		"convex relaxation")
 	fs.Float64Var(&o.Solve.Tolerance, "tolerance",
 		1e-6, "largest residual of a solved world, relative to its speed scale")
@@ -124,17 +124,16 @@ OUT.parts; the results have the same bits as those of a run without an interrupt
 	fs.Float64Var(&o.MaxGap, "max-gap", 0, "largest gap of a contact in metres; 0: what a step may close")
 	fs.Float64Var(&o.Correction, "correction", 0, "share of a penetration that a step removes; 0 is 0.1, negative none")
 	fs.IntVar(&o.Contacts, "max-contacts", 0, "largest number of contacts of a world; 0: no limit but memory")
-	fs.Var(choice[contact.RestitutionLaw]{&o.Restitution, contact.ParseRestitutionLaw}, "restitution-law",
+	fs.Var(choice[contact.RestitutionLaw]{&o.Restitution, contact.RestitutionLaws.Parse}, "restitution-law",
 		"bounded, by which impacts create no energy, or newton")
 	fs.BoolVar(&o.Accept, "accept", false, "advance worlds whose contact problem is undecided")
 	fs.Float64Var(&f.friction, "friction", f.friction, "of bodies that state none")
 	fs.Float64Var(&f.restitution, "restitution", 0, "of bodies that state none")
-	fs.Var(choice[contact.Rule]{&f.frictionRule,
-		contact.ParseRule}, "friction-rule", "combination of the frictions of "+
-		"two bodies: geometric_mean (standard), mean, minimum, maximum or product")
-	fs.Var(choice[contact.Rule]{&f.restitutionRule,
-		contact.ParseRule}, "restitution-rule", "likewise of restitutions; "+
-		"standard is maximum")
+	fs.Var(choice[contact.Rule]{&f.frictionRule, contact.Rules.Parse}, "friction-rule",
+		"combination of the frictions of two bodies: "+strings.Join(contact.Rules.List, ", ")+
+			"; standard is geometric_mean")
+	fs.Var(choice[contact.Rule]{&f.restitutionRule, contact.Rules.Parse}, "restitution-rule",
+		"likewise of restitutions; standard is maximum")
 	fs.IntVar(&o.Solve.Workers, "workers", 0, "goroutines; 0 is one per core")
 	fs.BoolVar(&f.reference, "reference", false, "pairs are solved by the reference")
 	fs.StringVar(&f.simd, "simd", "", "kernels of the CPU: avx512, avx2, neon, portable or off; default: "+
@@ -402,7 +401,7 @@ func (r *stepReport) print(w io.Writer, out string) error {
 		fmt.Fprintf(&b, "%s in %.3gs, with the files of the run: %s a second\n", plural(r.Timed, "step"),
 			float64(r.Seconds), plural(int64(rate), "world-step"))
 	}
-	for _, name := range contact.StepStatuses() {
+	for _, name := range contact.StepStatuses.List {
 		if n := r.WorldSteps[name]; n > 0 {
 			fmt.Fprintf(&b, "%s: %s\n", name, plural(n, "world-step"))
 		}

@@ -77,7 +77,7 @@ func (f *stepFlags) begin(scene *contact.Scene, state *contact.State, solver con
 	run *stepRun, err error,
 ) {
 	r := &stepRun{flags: f, folder: f.out + ".parts", worlds: state.Worlds, bodies: len(scene.Body)}
-	r.counts = make([]int64, len(contact.StepStatuses()))
+	r.counts = make([]int64, len(contact.StepStatuses.List))
 	if r.sim, err = contact.NewSimulation(scene, state, solver, f.options); err != nil {
 		return nil, err
 	}
@@ -400,7 +400,7 @@ func (r *stepRun) load(scene *contact.Scene, solver contact.PairSolver) error {
 func (r *stepRun) finish() error {
 	f := r.flags
 	texts := []string{metaTimeStep, digits(f.options.TimeStep), "bodies", strconv.Itoa(r.bodies),
-		"status", stepStatuses()}
+		"status", contact.StepStatuses.Table()}
 	texts = append(texts, contactTexts(f.options.Solve.Model, f.options.Solve.Tolerance)[:4]...)
 	recorded := int64(r.step / f.every)
 	if err := r.join("states", f.out, r.states, (recorded+1)*int64(r.worlds), texts); err != nil {
@@ -419,14 +419,6 @@ func (r *stepRun) finish() error {
 		}
 	}
 	return r.remove()
-}
-
-func stepStatuses() string {
-	list := contact.StepStatuses()
-	for i := range list {
-		list[i] = fmt.Sprintf("%d=%s", i, list[i])
-	}
-	return strings.Join(list, ",")
 }
 
 // join writes all parts of a kind, and the rows that are in none yet, as one file of so many rows.

@@ -51,7 +51,7 @@ code 0. Nothing depends on the numbers of sweeps and steps: they are not audited
 	}
 	fs := c.Flags()
 	fs.StringVar(&f.results, "results", "", "file of contact problems and impulses, .parquet or .npz")
-	fs.Var(choice[contact.Model]{&f.options.Model, contact.ParseModel}, "model", "ncp or ccp")
+	fs.Var(choice[contact.Model]{&f.options.Model, contact.Models.Parse}, "model", "ncp or ccp")
 	fs.Float64Var(&f.options.Tolerance, "tolerance", 1e-6,
 		"largest residual of a solved world, relative to its speed scale")
 	fs.BoolVar(&f.options.Bounds, "bounds", false, "solve the ccp again, to audit bounds of the error")

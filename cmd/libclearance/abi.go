@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"clearance/batch"
+	"clearance/contact"
 	"clearance/geom"
 )
 
@@ -108,6 +109,17 @@ type description struct {
 	Derivatives []string               `json:"derivatives"`
 	Smoothness  []string               `json:"smoothness"`
 	MaxShapes   int                    `json:"max_shapes"`
+	Contact     contactDescription     `json:"contact"`
+}
+
+// contactDescription has the names of the codes of contact problems and steps.
+type contactDescription struct {
+	Models           []string `json:"models"`
+	Rules            []string `json:"rules"` // of combination
+	RestitutionLaws  []string `json:"restitution_laws"`
+	Statuses         []string `json:"statuses"`
+	StepStatuses     []string `json:"step_statuses"`
+	ManifoldStatuses []string `json:"manifold_statuses"`
 }
 
 type columnDescription struct {
@@ -149,7 +161,9 @@ func describe() description {
 		Methods: names(batch.MethodCount), Precisions: names(batch.PrecisionCount),
 		Statuses: names(batch.StatusCount), Solvers: names(batch.SolverCount),
 		Derivatives: names(batch.DerivativeModeCount), Smoothness: names(batch.SmoothnessCount),
-		MaxShapes: batch.MaxShapes}
+		MaxShapes: batch.MaxShapes,
+		Contact: contactDescription{contact.Models.List, contact.Rules.List, contact.RestitutionLaws.List,
+			contact.Statuses.List, contact.StepStatuses.List, contact.ManifoldStatuses.List}}
 	for _, c := range batch.EveryColumn() {
 		info := c.Info()
 		d.Columns = append(d.Columns, columnDescription{info.Name, info.Type.String(), info.Width, info.Inner,

@@ -162,14 +162,14 @@ func (a *arrays) check() error {
 	return checkOverlap(a.spans)
 }
 
-// code is whole of a code below count.
-func (a *arrays) code(name string, count int) uint8 {
+// enumOf is whole of a code of an enumeration.
+func enumOf[T ~uint8](a *arrays, name string, names batch.Names[T]) T {
 	n := a.whole(name, 0)
-	if n < 0 || n >= int64(count) {
-		a.fail("%s %d, want a code below %d", name, n, count)
+	if n < 0 || n >= int64(len(names.List)) {
+		a.fail("%s %d, want a code below %d: %s", name, n, len(names.List), names.Table())
 		return 0
 	}
-	return uint8(n)
+	return T(n)
 }
 
 // maxRows bounds the rows of a call. No array of so many rows fits into an address space, and products with the width

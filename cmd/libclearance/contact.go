@@ -137,7 +137,7 @@ func problemOf(a *arrays) (*contact.Problem, contact.Options, *solutionArrays) {
 	p.Target = numbers[float64](a, "target", wc, false)
 	p.Compliance = numbers[float64](a, "compliance", product(2, wc), false)
 	p.Warm = numbers[float64](a, "warm", product(3, wc), false)
-	o := contact.Options{Model: contact.Model(a.code("model", 2)), Tolerance: a.number("tolerance", 0),
+	o := contact.Options{Model: enumOf(a, "model", contact.Models), Tolerance: a.number("tolerance", 0),
 		Relaxation: a.number("relaxation", 0), Sweeps: limitOf(a.whole("max_sweeps", 0)),
 		Steps: limitOf(a.whole("max_steps", 0)), Bound: a.whole("bound_wanted", 0) != 0,
 		Workers: a.workers()}

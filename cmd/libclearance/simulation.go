@@ -86,8 +86,8 @@ func simulationOf(a *arrays, table *batch.Bodies) (*contact.Scene, *contact.Stat
 	if pairs > 0 {
 		scene.SkipA, scene.SkipB = ints("skip_a", pairs), ints("skip_b", pairs)
 	}
-	scene.FrictionRule = contact.Rule(a.code("friction_rule", int(contact.Product)+1))
-	scene.RestitutionRule = contact.Rule(a.code("restitution_rule", int(contact.Product)+1))
+	scene.FrictionRule = enumOf(a, "friction_rule", contact.Rules)
+	scene.RestitutionRule = enumOf(a, "restitution_rule", contact.Rules)
 	scene.PartFriction, scene.PairFriction = surfacesOf(a, "friction")
 	scene.PartRestitution, scene.PairRestitution = surfacesOf(a, "restitution")
 	state := &contact.State{Worlds: w, Pose: real("pose", product(7, wm)), Velocity: real("velocity", product(3, wm)),
@@ -95,12 +95,12 @@ func simulationOf(a *arrays, table *batch.Bodies) (*contact.Scene, *contact.Stat
 	o := contact.StepOptions{TimeStep: a.number("time_step", 0), MaxGap: a.number("max_gap", 0),
 		Correction: a.number("correction", 0), RecoverySpeed: a.number("recovery_speed", 0),
 		BounceSpeed: a.number("bounce_speed", 0), Contacts: limitOf(a.whole("contacts", 0)),
-		Restitution: contact.RestitutionLaw(a.code("restitution_law", int(contact.NewtonRestitution)+1)),
+		Restitution: enumOf(a, "restitution_law", contact.RestitutionLaws),
 		Accept:      a.whole("accept", 0) != 0}
 	if g := numbers[float64](a, "gravity", 3, false); g != nil {
 		o.Gravity = r3.Vec{X: g[0], Y: g[1], Z: g[2]}
 	}
-	o.Solve = contact.Options{Model: contact.Model(a.code("model", 2)), Tolerance: a.number("tolerance", 0),
+	o.Solve = contact.Options{Model: enumOf(a, "model", contact.Models), Tolerance: a.number("tolerance", 0),
 		Workers: a.workers()}
 	return scene, state, o
 }

@@ -12,7 +12,7 @@ import pytest
 from conftest import Pairs, every_kind, run_python
 
 import clearance as cl
-from clearance import _native, _shapes
+from clearance import _native, _points, _shapes, contact
 from clearance._shape import _RANGES, Shape, open_library
 
 
@@ -24,6 +24,14 @@ def test_kinds_are_those_of_the_library() -> None:
     assert got == want
     assert {a["name"]: a["width"] for a in about["attributes"]} == _shapes.ATTRIBUTES
     assert about["statuses"] == list(cl._result.STATUSES)
+    assert about["contact"] == {
+        "models": contact.MODELS,
+        "rules": contact.RULES,
+        "restitution_laws": list(contact.LAWS),
+        "statuses": list(contact.STATUSES),
+        "step_statuses": list(contact.STEP_STATUSES),
+        "manifold_statuses": list(_points.STATUSES),
+    }
     assert [tuple(c[k] for k in ("name", "type", "width", "inner")) for c in about["columns"]] == list(
         cl._columns.TABLE
     )

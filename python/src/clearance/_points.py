@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 import numpy as np
 
@@ -186,8 +186,10 @@ def _rotation_of(rotation: Array, part: Part) -> Array:
     return product(rotation, np.broadcast_to(own / np.linalg.norm(own), rotation.shape))
 
 
+Rule = Literal["standard", "geometric_mean", "mean", "minimum", "maximum", "product"]
+
 # Rules of combination, by their codes.
-RULES: Final = ["standard", "geometric_mean", "mean", "minimum", "maximum", "product"]
+RULES: Final = list(get_args(Rule))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

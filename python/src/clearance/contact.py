@@ -32,17 +32,15 @@ from ._mujoco_bodies import from_mujoco
 from ._native import named, numbers
 from ._options import ArrayLike, Floats, Ints, Order, check_quat, flag, one_of, real, whole
 from ._page import View
-from ._points import RULES, Contacts, Recorded, fetch, surface_arrays
+from ._points import RULES, Contacts, Recorded, Rule, fetch, surface_arrays
 from ._result import Report, report_of
 from ._show import ROWS, bodies_described, play
 from ._urdf_bodies import from_urdf
 
 Model = Literal["ncp", "ccp"]
-Rule = Literal["standard", "geometric_mean", "mean", "minimum", "maximum", "product"]
-
 RestitutionLaw = Literal["bounded", "newton"]
 
-MODELS: Final = ["ncp", "ccp"]
+MODELS: Final = list(get_args(Model))
 LAWS: Final = get_args(RestitutionLaw)
 
 # Statuses of solutions, and of steps: only worlds that are advanced, in parts too, or accepted have moved.
