@@ -38,7 +38,7 @@ layout(std430, binding = 8) readonly buffer Vertices64 { VertexRecord64 vertices
 layout(std430, binding = 9) readonly buffer Cells { uint cells[]; };                   // the same
 layout(push_constant) uniform Query { QueryRecord query; };
 
-#include "pair_float64.glsl"
+#include "pair.glsl"
 #include "core_depth.glsl"
 #include "list.glsl"
 

@@ -38,7 +38,7 @@ layout(std430, binding = 8) buffer Counts { uint counts[]; };
 layout(std430, binding = 9) readonly buffer Continued { uint continued[]; }; // slots of LIST_CONTINUE
 layout(push_constant) uniform Query { QueryRecord query; };
 
-#include "pair_float64.glsl"
+#include "pair.glsl"
 #include "store.glsl"
 #include "search_result.glsl"
 #include "list.glsl"

@@ -33,7 +33,7 @@ layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "core_depth.glsl"
 #include "list.glsl"
-#include "pair_float64.glsl"
+#include "pair.glsl"
 #include "polytope.glsl"
 
 // The state of a row in its scratch memory besides the polytope: its pair, and variables that its search reads in few

@@ -56,7 +56,7 @@ const float SUPPORT_GAP = 8.0 * 2.0 * UNIT_ROUNDOFF;
 // The typical rounding of a support value: an increase by less is no progress.
 const float supportRounding = 2.0 * 2.0 * UNIT_ROUNDOFF;
 
-#include "pair_float32.glsl"
+#include "pair.glsl"
 #include "loop_limit.glsl"
 #include "polytope.glsl"
 #include "list.glsl"

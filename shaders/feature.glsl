@@ -9,6 +9,7 @@
 #define CLEARANCE_FEATURE_GLSL
 
 #include "derive_constants.glsl"
+#define SHAPES_ALONE
 #include "pair.glsl"
 #include "hessian.glsl"
 

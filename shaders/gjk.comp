@@ -41,7 +41,7 @@ layout(std430, binding = 6) buffer States { SearchStateRecord states[]; }; // of
 layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "list.glsl"
-#include "pair_float32.glsl"
+#include "pair.glsl"
 #include "simplex.glsl"
 
 // SUPPORT_ROUNDING times the largest length in the computation bounds the rounding of a difference of two support

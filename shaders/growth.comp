@@ -21,7 +21,7 @@ layout(std430, binding = 3) buffer Searches { SearchRecord searches[]; };
 layout(std430, binding = 4) readonly buffer Cells { uint cells[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
-#include "pair_float32.glsl"
+#include "pair.glsl"
 #include "growth.glsl"
 
 // The limit on evaluations. Double precision goes on from there.

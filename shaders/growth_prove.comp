@@ -31,7 +31,7 @@ layout(std430, binding = 7) buffer Counts { uint counts[]; };
 layout(std430, binding = 8) writeonly buffer Continued { uint continued[]; }; // slots of LIST_CONTINUE
 layout(push_constant) uniform Query { QueryRecord query; };
 
-#include "pair_float64.glsl"
+#include "pair.glsl"
 #include "list.glsl"
 #include "growth_bounds.glsl"
 

@@ -53,7 +53,7 @@ layout(std430, binding = 9) writeonly buffer Stationary { uint stationary[]; };
 layout(std430, binding = 10) readonly buffer Unproved { uint unproved[]; }; // slots of LIST_UNPROVED
 layout(push_constant) uniform Query { QueryRecord query; };
 
-#include "pair_float64.glsl"
+#include "pair.glsl"
 #include "store.glsl"
 #include "list.glsl"
 #include "search_result.glsl"

@@ -43,7 +43,7 @@ layout(std430, binding = 11) buffer Counts { uint counts[]; };
 layout(std430, binding = 12) writeonly buffer Unproved { uint unproved[]; }; // slots of LIST_UNPROVED
 layout(push_constant) uniform Query { QueryRecord query; };
 
-#include "pair_float32.glsl"
+#include "pair.glsl"
 #include "loop_limit.glsl"
 #include "status.glsl"
 #include "list.glsl"

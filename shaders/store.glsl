@@ -4,7 +4,7 @@
 #ifndef CLEARANCE_STORE_GLSL
 #define CLEARANCE_STORE_GLSL
 
-#include "pair_float64.glsl"
+#include "pair.glsl"
 #include "status.glsl"
 
 // Answer is the answer of a row in the frame of A, before it is rounded.

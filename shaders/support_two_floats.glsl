@@ -1,15 +1,14 @@
-// Support points of cores as sums of two floats, in the frame of the shape and multiplied by scaleToUnit of
-// pair_float32.glsl: all lengths of a pair are at most 2. The including file declares the buffers shapes, vertices and
-// cells of single precision, and shapes64 and vertices64, whose doubles are read as words.
+// Support points of cores as sums of two floats, in the frame of the shape and multiplied by scaleToUnit of pair.glsl
+// in single precision: all lengths of a pair are at most 2. The including file declares the buffers shapes, vertices
+// and cells of single precision, and shapes64 and vertices64, whose doubles are read as words.
 //
 // Errors in ε² of the size of the core, see two_floats.glsl. A corner is decoded: 1/2. The point of an ellipsoid with
 // semi-axes p is p·(q/|q|) with q = p·d: q is off by 9, so |q|^(-1) by 9 + 14 + 37, and the three products add 9 + 9:
 // 90 with the decoding. The circle of a frustum takes a unit vector, off by 60, and a product: 70. All are at most 90.
 // A support value may also be off because another point was chosen. The corner of a box has the signs of the direction.
 // For a frustum, the difference of the support values of both circles decides, (rt - rb) l + 2hz: its first term is off
-// by 6
-// + 9 + 60 and the sum by 6, its second by 9 + 6, so in all by (81² + 30²)^(1/2) < 87. Vertices of hulls are compared
-// by scalar products: twice 28. Both are at most 87.
+// by 6 + 9 + 60 and the sum by 6, its second by 9 + 6, so in all by (81² + 30²)^(1/2) < 87. Vertices of hulls are
+// compared by scalar products: twice 28. Both are at most 87.
 
 #ifndef CLEARANCE_SUPPORT_TWO_FLOATS_GLSL
 #define CLEARANCE_SUPPORT_TWO_FLOATS_GLSL

@@ -33,7 +33,7 @@ layout(std430, binding = 9) writeonly buffer Continued { uint continued[]; };   
 layout(std430, binding = 10) readonly buffer Stationary { uint stationary[]; }; // slots of LIST_STATIONARY
 layout(push_constant) uniform Query { QueryRecord query; };
 
-#include "pair_float64.glsl"
+#include "pair.glsl"
 #include "store.glsl"
 #include "list.glsl"
 

@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
 
             return command(words[1:])
         if words and words[0] == "ray-score":
-            from ._ray_command import command as ray_score
+            from .ray import command as ray_score
 
             return ray_score(words[1:])
     except ClearanceError as e:
