@@ -318,12 +318,12 @@ func TestSanitizers(t *testing.T) {
 // TestCrossCompiled compiles kernels with another compiler, for this processor or for
 // another that qemu emulates, into the program that TestSanitizers runs, without the
 // sanitizers and with CLR_GENERIC: each row is answered or declined, exactly once. Compilers that are
-// not installed are skipped; scripts/simd-cross.sh installs them and runs the Go tests with
-// them.
+// not installed are skipped; scripts/simd-cross.sh installs them, runs this test and the Go tests with them.
 func TestCrossCompiled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles C programs")
 	}
+	need.Full(t, "TestSanitizers runs these programs as this compiler makes them; make cross runs them by the others")
 	const sysroot = "/usr/aarch64-linux-gnu"
 	qemuArm := []string{"qemu-aarch64", "-L", sysroot}
 	for _, c := range []struct {

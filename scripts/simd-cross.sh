@@ -92,4 +92,8 @@ else
 	check "culling of rollouts, compiled by Clang" env CC=clang $GO test -short -timeout 8h ./rollout -run TestLanes
 fi
 
+# In make test-all the unit tests have done so.
+[ "${CLEARANCE_TESTS:-}" = all ] || check "programs of the kernels, by every compiler" \
+	env CLEARANCE_TESTS=all $GO test -timeout 8h ./kernels -run TestCrossCompiled
+
 [ "$failed" = 0 ] && { [ "$skipped" = 0 ] || [ "${REQUIRE_CROSS:-0}" != 1 ] || [ "$host" != amd64 ]; }

@@ -44,6 +44,7 @@ var guards = []struct {
 	{"kernels/boxes", []string{"./kernels", "./cpu", "./rollout", "./rollout/broadphase", "./tests"}},
 	{"contact", []string{"./contact", "./verify", "./tests"}},
 	{"kernels/contact", []string{"./contact", "./tests"}},
+	{"kernels/contact/include", []string{"./contact", "./tests"}},
 	{"derive", []string{"./derive", "./internal/audit"}},
 	{"kernels/derive", []string{"./derive", "./kernels/derive"}},
 	{"kernels/derive/include", []string{"./derive", "./kernels"}},

@@ -2,7 +2,10 @@ package main
 
 import (
 	"math/rand/v2"
+	"path"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -60,7 +63,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// Every guarded folder has sources, and no file of another machine is among them.
+// Every guarded folder has sources, no file of another machine is among them, and every folder of kernels with
+// headers is guarded.
 func TestSources(t *testing.T) {
 	files, err := sources("../..")
 	if err != nil {
@@ -68,14 +72,30 @@ func TestSources(t *testing.T) {
 	}
 	folders := map[string]bool{}
 	for _, f := range files {
-		folders[f.tests[0]] = true
+		folders[path.Dir(f.name)] = true
 		if elsewhere(f.name) || len(f.lines) < 2 {
 			t.Errorf("%s has no place here", f.name)
 		}
 	}
 	for _, g := range guards {
-		if !folders[g.tests[0]] {
+		if !folders[g.dir] {
 			t.Errorf("%s has no sources", g.dir)
 		}
+	}
+	found := 0
+	for _, pattern := range []string{"../../kernels/*/*.h", "../../kernels/*/*/*.h"} {
+		headers, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, header := range headers {
+			dir := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(header)), "../../")
+			if found++; dir != "kernels/testdata" && !folders[dir] {
+				t.Errorf("%s has headers and is not guarded", dir)
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("%d headers of kernels", found)
 	}
 }
