@@ -3,7 +3,6 @@ package contact
 import (
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -70,8 +69,8 @@ func (s *Simulation) kernelState() kernelState {
 }
 
 // TestBodiesInLanes: every variant gives the states before the solve and after it, the contacts, the impulses in world
-// axes and the audit that Go gives: the same bits, where the compiler of Go contracts no products and sums, but for the
-// sums of the audit. Worlds that a kernel leaves, for their quaternions or an invalid state, are those of Go.
+// axes and the audit that Go gives: the same bits, where the compiler of Go fuses nothing, but for the sums of the
+// audit. Worlds that a kernel leaves, for their quaternions or an invalid state, are those of Go.
 func TestBodiesInLanes(t *testing.T) {
 	const worlds = 11 // no multiple of the lanes
 	for _, variant := range native.Supported() {
@@ -137,7 +136,7 @@ func compareKernels(t *testing.T, s *Simulation, variant string, force []float64
 	clear(s.problem.Frame)
 	clear(s.problem.Warm)
 	s.assemble(worker, s.lo, s.hi)
-	if again := s.assembled(); len(contacts) == 0 || !slices.Equal(again, contacts) && runtime.GOARCH == "amd64" {
+	if again := s.assembled(); len(contacts) == 0 || !slices.Equal(again, contacts) && !testkit.Fuses() {
 		t.Errorf("%s: other contacts: %v, want %v", variant, again, contacts)
 	}
 	s.move(worker, s.lo, s.hi)
@@ -177,12 +176,11 @@ func compare(t *testing.T, what string, s *Simulation, got, want *kernelState) {
 		if s.state.Status[w] == StepInvalid {
 			continue
 		}
-		exact := runtime.GOARCH == "amd64"
 		var worst float64
 		differ := func(a, b []float64) {
 			for i := range a {
 				if a[i] != b[i] && !(math.IsNaN(a[i]) && math.IsNaN(b[i])) {
-					worst = max(worst, math.Abs(a[i]-b[i]))
+					worst = max(worst, math.Abs(a[i]-b[i])/max(1, math.Abs(b[i])))
 				}
 			}
 		}
@@ -204,13 +202,12 @@ func compare(t *testing.T, what string, s *Simulation, got, want *kernelState) {
 		differ(got.free[6*w*bodies:6*(w+1)*bodies], want.free[6*w*bodies:])
 		differ(got.impulse[2*w*per:2*(w+1)*per], want.impulse[2*w*per:])
 		differ(got.change[w:w+1], want.change[w:])
-		if exact && worst > 0 || !(worst <= 1e-13) {
+		// Numbers are sums of some dozen products of numbers up to their size or 1: 1e-13 is 450 roundings of 2⁻⁵².
+		if !testkit.Fuses() && worst > 0 || !(worst <= 1e-13) {
 			t.Errorf("%s: world %d differs by %g", what, w, worst)
 		}
-		worst = 0
-		differ(got.energy[w:w+1], want.energy[w:])
-		differ(got.allowed[w:w+1], want.allowed[w:])
-		if !(worst <= 1e-12) {
+		far := func(a, b float64) bool { return !(math.Abs(a-b) <= 1e-12) && !(math.IsNaN(a) && math.IsNaN(b)) }
+		if far(got.energy[w], want.energy[w]) || far(got.allowed[w], want.allowed[w]) {
 			t.Errorf("%s: world %d: energy %g of %g, want %g of %g", what, w, got.energy[w], got.allowed[w],
 				want.energy[w], want.allowed[w])
 		}

@@ -18,6 +18,7 @@ import (
 	"clearance/dataset"
 	"clearance/dataset/generate"
 	"clearance/geom"
+	"clearance/internal/testkit"
 	"clearance/kernels"
 	"clearance/tests/conformance"
 
@@ -172,7 +173,7 @@ func (s *goldenSet) compare(t *testing.T, arch string, want, got []goldenAnswer)
 	if len(want) != len(got) {
 		t.Fatalf("%d answers on file, %d pairs", len(want), len(got))
 	}
-	strict := arch == runtime.GOARCH && !fuses()
+	strict := arch == runtime.GOARCH && !testkit.Fuses()
 	changed := 0
 	for i := range want {
 		w, g := &want[i], &got[i]
@@ -213,17 +214,6 @@ func (g *goldenAnswer) String() string {
 		return g.Status
 	}
 	return fmt.Sprintf("%s, %.17g ± %.3g", g.Status, *g.Distance, *g.Gap)
-}
-
-// fuses reports whether this build fuses x·y + z: the conversion keeps the compiler
-// from fusing the second product.
-func fuses() bool {
-	x, y := 1+0x1p-30, 1+0x1p-29
-	if runtime.NumCPU() == 0 { // keeps x and y from being constants
-		x, y = 0, 0
-	}
-	product := float64(x * y)
-	return x*y-product != 0
 }
 
 // TestGoldenCatchesChange: what TestGolden lets pass and what not.

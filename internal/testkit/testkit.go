@@ -21,6 +21,17 @@ import (
 	"clearance/geom"
 )
 
+// Fuses reports whether the compiler fuses x·y + z, as that of Go does on arm64: numbers then differ from those of C by
+// rounding. -gcflags=-d=fmahash=n keeps it from that. The conversion keeps it from fusing the second product.
+func Fuses() bool {
+	x, y := 1+0x1p-30, 1+0x1p-29
+	if runtime.NumCPU() == 0 { // keeps x and y from being constants
+		x, y = 0, 0
+	}
+	product := float64(x * y)
+	return x*y-product != 0
+}
+
 // Normal returns a vector of three standard normal coordinates.
 func Normal(rng *rand.Rand) r3.Vec {
 	return r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()}
