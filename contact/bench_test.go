@@ -57,8 +57,14 @@ func BenchmarkStep(b *testing.B) {
 
 // BenchmarkManifold is the contact points of a box on the ground, and of a box on a box.
 func BenchmarkManifold(b *testing.B) {
-	box := contact.NewFeatures(geom.Box{HalfExtents: r3.Vec{X: 0.1, Y: 0.12, Z: 0.08}})
-	ground := contact.NewFeatures(geom.Halfspace{})
+	features := func(s geom.Shape) *contact.Features {
+		f, err := contact.NewFeatures(s)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return f
+	}
+	box, ground := features(geom.Box{HalfExtents: r3.Vec{X: 0.1, Y: 0.12, Z: 0.08}}), features(geom.Halfspace{})
 	on := geom.Translate(0.01, 0.02, 0.08).Compose(geom.Rotate(r3.Vec{Z: 1}, 0.3))
 	up := r3.Vec{Z: 1}
 	for _, c := range []struct {

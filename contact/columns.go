@@ -98,13 +98,13 @@ func buildManifolds(ctx context.Context, job *batch.Job, workers int, variant st
 	if err != nil {
 		return err
 	}
-	features := make([]*Features, len(used))
+	features, refused := make([]*Features, len(used)), make([]error, len(used))
 	err = inParallel(ctx, workers, len(used), 1, func(_, i int) {
 		if used[i].Load() {
-			features[i] = NewFeatures(job.Library.Shape(int32(i)))
+			features[i], refused[i] = NewFeatures(job.Library.Shape(int32(i)))
 		}
 	})
-	if err != nil {
+	if err = errors.Join(append(refused, err)...); err != nil {
 		return err
 	}
 	builder := newPointBuilder(variant, features)

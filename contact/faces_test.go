@@ -33,7 +33,7 @@ func TestFacesMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := NewFeatures(mesh)
+	a := mustFeatures(t, mesh)
 	if hullFaces := len(mesh.Hull().FaceStart) - 1; hullFaces < 20 {
 		t.Fatalf("the hull has %d faces: nothing to merge", hullFaces)
 	}
@@ -45,7 +45,7 @@ func TestFacesMerge(t *testing.T) {
 			t.Errorf("face %+v", f)
 		}
 	}
-	ground := NewFeatures(geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 0.1}})
+	ground := mustFeatures(t, geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 0.1}})
 	back := turn.Inverse()
 	var ws Workspace
 	var solver ref.Workspace
@@ -83,6 +83,9 @@ func TestFacesMerge(t *testing.T) {
 	}
 }
 
+// unknownKind is a shape of a kind that this package does not know.
+type unknownKind struct{ geom.Sphere }
+
 // TestEveryKindHasAForm: a kind that is missing in the table of forms, or among the shapes of the tests of manifolds,
 // fails.
 func TestEveryKindHasAForm(t *testing.T) {
@@ -90,7 +93,10 @@ func TestEveryKindHasAForm(t *testing.T) {
 	for _, s := range manifoldShapes(t) {
 		core, _ := geom.WithoutMargin(s)
 		tested[core.Kind()] = true
-		NewFeatures(s) // panics where the form has no parameters
+		mustFeatures(t, s)
+	}
+	if _, err := NewFeatures(unknownKind{}); err == nil {
+		t.Error("a kind that nothing is known of has features")
 	}
 	for k := range geom.KindCount {
 		if forms[k.Family()] == formUnknown || !tested[k] {

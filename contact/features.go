@@ -10,7 +10,11 @@ import (
 
 	"clearance/geom"
 	"clearance/geom/hull"
+	native "clearance/kernels/contact"
 )
+
+// The features of a shape: Go finds them once a shape, for the kernels too; how a feature is chosen for a direction is
+// plain text beside the kernel, see manifold.go.
 
 // form says which features a core has.
 type form uint8
@@ -47,6 +51,7 @@ type Features struct {
 	size   float64 // bounding radius; of half-spaces the margin
 	form   form
 
+	support           native.Support
 	half, bottom, top float64 // half length, radii of segments and frusta
 	slant             float64 // length of the side of a frustum
 
@@ -56,33 +61,59 @@ type Features struct {
 	faces     []int32
 }
 
-// NewFeatures returns the features of a valid shape.
-func NewFeatures(s geom.Shape) *Features {
+// NewFeatures returns the features of a valid shape. It refuses kinds that it does not know.
+func NewFeatures(s geom.Shape) (*Features, error) {
 	core, _ := geom.WithoutMargin(s)
 	f := &Features{shape: s, radius: s.Radius(), center: r3.Norm(s.Center()), size: s.BoundingRadius()}
 	if math.IsInf(f.size, 1) {
 		f.size = f.radius
 	}
 	f.form = forms[core.Kind().Family()]
+	if err := f.setCore(core); err != nil {
+		return nil, err
+	}
+	f.slant = math.Hypot(f.bottom-f.top, 2*f.half)
+	return f, nil
+}
+
+// setCore sets what depends on the kind of the core.
+func (f *Features) setCore(core geom.Shape) error {
 	switch c := core.(type) {
+	case geom.Sphere, geom.Halfspace:
+		f.support = native.SupportOrigin
 	case geom.Capsule:
-		f.half = c.HalfLength
+		f.support, f.half = native.SupportSegment, c.HalfLength
 		if f.half == 0 {
 			f.form = formPoint
 		}
 	case geom.FrustumShape:
 		f.bottom, f.top, f.half = c.Discs()
+		switch core.(type) { // the first two differ from others in the signs of zeros
+		case geom.Cylinder:
+			f.support = native.SupportCylinder
+		case geom.Cone:
+			f.support = native.SupportCone
+		default:
+			f.support = native.SupportFrustum
+		}
+	case geom.Ellipsoid:
+		f.support = native.SupportEllipsoid
+	case geom.Superquadric:
+		f.support = native.SupportSuperquadric
+	case *geom.SmoothHull:
+		f.support = native.SupportSmoothHull
+	case *geom.SmoothRevolution:
+		f.support = native.SupportSmoothRevolution
 	case geom.Box:
+		f.support = native.SupportBox
 		f.setHull(boxHull(c.HalfExtents))
 	case *geom.Convex:
+		f.support = native.SupportPolytope
 		f.setHull(c.Hull())
 	default:
-		if f.form != formPoint && f.form != formPlane {
-			panic(fmt.Sprintf("contact: no features of the kind %v", core.Kind()))
-		}
+		return fmt.Errorf("contact: no contact points of the kind %v", core.Kind())
 	}
-	f.slant = math.Hypot(f.bottom-f.top, 2*f.half)
-	return f
+	return nil
 }
 
 // Shape returns the shape.
@@ -179,6 +210,15 @@ type placed struct {
 	origin r3.Vec
 }
 
+// supportPoint is a support point of the core; of a polytope the first vertex of the largest support value as rounded,
+// as the kernels find it.
+func (p *placed) supportPoint(d r3.Vec) r3.Vec {
+	if p.form == formPolytope {
+		return p.hull.Vertices[p.hull.SupportLinear(d)]
+	}
+	return p.shape.CoreSupport(d)
+}
+
 func (p *placed) at(v r3.Vec) r3.Vec { return r3.Add(p.rot.MulVec(v), p.origin) }
 
 // find sets out to the feature of the core whose outward normal is most aligned with d, a unit vector of the local
@@ -237,7 +277,7 @@ func (p *placed) findFrustum(d r3.Vec, out *flat) {
 // findPolytope takes a face or an edge at the support vertex.
 func (p *placed) findPolytope(d r3.Vec, out *flat) {
 	h := p.hull
-	v := int32(h.Support(d))
+	v := int32(h.SupportLinear(d))
 	best, aligned := int32(-1), mostTilt
 	for _, k := range p.faces[p.faceStart[v]:p.faceStart[v+1]] {
 		if c := r3.Dot(d, p.face[k].normal); c >= aligned {

@@ -9,6 +9,9 @@ import (
 	"clearance/geom"
 )
 
+// The plain text of contact points: package kernels/contact finds them in C, of every kind. Tests compare it with this,
+// audits take the features of an ID from it, and builds without cgo and [Off] take it for all rows.
+
 // MaxPoints is the largest number of points of a manifold.
 const MaxPoints = 4
 
@@ -174,8 +177,8 @@ func Tangents(n r3.Vec) (t1, t2 r3.Vec) {
 
 // least is min over B of z less max over A of z.
 func (w *Workspace) least() float64 {
-	a := w.a.at(w.a.shape.CoreSupport(w.a.rot.MulVecT(r3.Vec{Z: 1}))).Z
-	b := w.b.at(w.b.shape.CoreSupport(w.b.rot.MulVecT(r3.Vec{Z: -1}))).Z
+	a := w.a.at(w.a.supportPoint(w.a.rot.MulVecT(r3.Vec{Z: 1}))).Z
+	b := w.b.at(w.b.supportPoint(w.b.rot.MulVecT(r3.Vec{Z: -1}))).Z
 	return b - w.b.radius - (a + w.a.radius)
 }
 

@@ -1,8 +1,9 @@
 package contact
 
 import (
+	"math"
+
 	"clearance/geom"
-	"clearance/geom/hull"
 	native "clearance/kernels/contact"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -12,36 +13,33 @@ import (
 var lanesForms = [...]native.Form{formPoint: native.FormPoint, formSegment: native.FormSegment,
 	formFrustum: native.FormFrustum, formPolytope: native.FormPolytope, formPlane: native.FormPlane}
 
-// lanesShape is what package kernels/contact reads of a shape. Its form is none for the shapes whose rows are left to
-// Go: powers, smooth hulls and revolutions, and polytopes of more vertices than [hull.Hull.Support] scans.
-func (f *Features) lanesShape() (s native.Shape) {
-	core, _ := geom.WithoutMargin(f.shape)
+// lanesShape is what package kernels/contact reads of a shape.
+func (f *Features) lanesShape() native.Shape {
+	core, margin := geom.WithoutMargin(f.shape)
+	s := native.Shape{Form: lanesForms[f.form], Support: f.support, Radius: f.radius, Center: f.center, Size: f.size,
+		Half: f.half, Bottom: f.bottom, Top: f.top, Slant: f.slant, Ball: core.Radius(), Margin: margin,
+		Inradius: f.shape.Inradius()}
 	switch c := core.(type) {
-	case geom.Sphere, geom.Halfspace:
-		s.Support = native.SupportOrigin
-	case geom.Capsule:
-		s.Support, s.Half = native.SupportSegment, c.HalfLength
-	case geom.Cylinder:
-		s.Support = native.SupportCylinder
-	case geom.Cone:
-		s.Support = native.SupportCone
-	case geom.FrustumShape: // the two before differ from it in the signs of zeros
-		s.Support = native.SupportFrustum
+	case geom.Box:
+		s.P = array(c.HalfExtents)
 	case geom.Ellipsoid:
-		s.Support, s.SemiAxes = native.SupportEllipsoid, array(c.SemiAxes)
-	case geom.Box, *geom.Convex:
-		if len(f.hull.Vertices) > min(hull.LinearLimit, native.MostVertices) {
-			return native.Shape{}
+		s.P = array(c.SemiAxes)
+	case geom.Superquadric:
+		s.P, s.Power = array(c.SemiAxes), [3]float64{c.Alpha2 / 2, c.Alpha1 / 2}
+	case *geom.SmoothHull:
+		s.P, s.Power = array(c.Center()), [3]float64{c.Sharpness() - 1, 1 / c.Sharpness()}
+		for _, v := range c.Vertices() {
+			s.Vertices = append(s.Vertices, array(r3.Sub(v, c.Center())))
 		}
-		s.Support = native.SupportPolytope
-	default:
-		return native.Shape{}
+	case *geom.SmoothRevolution:
+		s.Power = [3]float64{c.Sharpness() - 1, 1 / c.Sharpness(), c.Flatness()}
+		for _, v := range c.Profile() {
+			s.Vertices = append(s.Vertices, [3]float64{v.X, v.Y})
+		}
+	case *geom.Convex:
+		s.Body = bodyOf(c)
 	}
-	s.Form, s.Radius, s.Center, s.Size = lanesForms[f.form], f.radius, f.center, f.size
-	if f.form == formFrustum {
-		s.Half, s.Bottom, s.Top, s.Slant = f.half, f.bottom, f.top, f.slant
-	}
-	if s.Support == native.SupportPolytope {
+	if f.hull != nil {
 		for _, v := range f.hull.Vertices {
 			s.Vertices = append(s.Vertices, array(v))
 		}
@@ -56,21 +54,36 @@ func (f *Features) lanesShape() (s native.Shape) {
 	return s
 }
 
+// bodyOf is what [geom.Convex.Residual] reads of a convex, as that has it.
+func bodyOf(c *geom.Convex) native.Body {
+	h, center := c.Hull(), c.Center()
+	b := native.Body{Dim: h.Dim, Center: array(center), Bounding: c.BoundingRadius()}
+	for f := range max(len(h.FaceStart)-1, 0) {
+		n := h.Normals[h.FaceStart[f]]
+		p := native.Plane{Normal: array(n), Offset: math.Inf(-1)}
+		for i := range h.FaceCorners(f) {
+			v := h.FaceCorner(f, i)
+			p.Corners = append(p.Corners, int32(v))
+			p.Offset = max(p.Offset, r3.Dot(n, r3.Sub(h.Vertices[v], center)))
+		}
+		b.Planes = append(b.Planes, p)
+	}
+	return b
+}
+
 func array(v r3.Vec) [3]float64 { return [3]float64{v.X, v.Y, v.Z} }
 
-// pointBuilder builds the contact points of rows by the kernel of a variant, and those that it declines in Go.
+// pointBuilder builds the contact points of rows by the kernel of a variant, or without one in Go.
 type pointBuilder struct {
 	variant  string
-	kernel   bool           // whether the kernel builds what it can
 	features []*Features    // by shape
-	table    *native.Shapes // of features
+	table    *native.Shapes // of features, of the kernel
 }
 
 // newPointBuilder takes the features of a library, which are nil for shapes that no row has.
 func newPointBuilder(variant string, features []*Features) *pointBuilder {
-	kernel := variant != Off && len(features) > 0
-	b := &pointBuilder{variant: variant, kernel: kernel, features: features}
-	if kernel {
+	b := &pointBuilder{variant: variant, features: features}
+	if variant != Off && len(features) > 0 {
 		shapes := make([]native.Shape, len(features))
 		for i, f := range features {
 			if f != nil {
@@ -82,10 +95,11 @@ func newPointBuilder(variant string, features []*Features) *pointBuilder {
 	return b
 }
 
-// build sets the points of the rows in list, which it changes.
+// build sets the points of the rows in list, whose order it changes.
 func (b *pointBuilder) build(s *stepWorker, rows *native.Rows, list []int32, out *native.Points) {
-	if b.kernel {
-		list = native.Manifold(b.variant, b.table, rows, list, out)
+	if b.table != nil {
+		native.Manifold(b.variant, b.table, rows, list, out, &s.scratch)
+		return
 	}
 	for _, i := range list {
 		b.buildRow(s, rows, int(i), out)

@@ -84,24 +84,108 @@ func restingPairs(t testing.TB, features []*Features) (pairs []Pair) {
 	return pairs
 }
 
+// roundShapes are polytopes of more corners than others, and of more vertices: prisms of 150 and of 90 corners, and a
+// hull of 500 vertices.
+func roundShapes(t testing.TB) []geom.Shape {
+	t.Helper()
+	shapes := []geom.Shape{testkit.Hull(rand.New(rand.NewPCG(34, 3)), r3.Vec{X: 0.3, Y: 0.4, Z: 0.25}, 500)}
+	for _, n := range []int{150, 90} {
+		var prism []r3.Vec
+		for k := range 2 * n {
+			sin, cos := math.Sincos(2 * math.Pi * float64(k/2) / float64(n))
+			prism = append(prism, r3.Vec{X: 0.3 * cos, Y: 0.3 * sin, Z: 0.4*float64(k%2) - 0.2})
+		}
+		convex, err := geom.NewConvex(prism)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shapes = append(shapes, convex)
+	}
+	return shapes
+}
+
+// crossedPairs are shapes with edges that cross the edges of others at a small angle, deep and apart.
+func crossedPairs(t testing.TB, features []*Features) (pairs []Pair) {
+	rng := rand.New(rand.NewPCG(34, 13))
+	var ws ref.Workspace
+	edges := [4]geom.Pose{geom.IdentityPose(), geom.Rotate(r3.Vec{X: 1}, math.Pi/2),
+		geom.Rotate(r3.Vec{X: 1}, math.Pi/4), geom.Rotate(r3.Vec{Y: 1}, math.Pi/4)}
+	for _, a := range features {
+		for _, b := range features {
+			if a.form == formPoint || b.form == formPoint || a.form == formPlane || b.form == formPlane {
+				continue
+			}
+			for _, turn := range edges {
+				crossed := geom.Rotate(r3.Vec{X: 1}, math.Pow(10, -9+6*rng.Float64()))
+				poseA := testkit.Pose(rng, 1)
+				about := geom.Translate(2, 0.1*rng.Float64(), 0.1*rng.Float64())
+				poseB := poseA.Compose(about).Compose(crossed).Compose(turn)
+				p, ok := solvePair(t, a, b, poseA.Compose(turn), poseB, 0, &ws)
+				if !ok || math.IsInf(p.Distance, 0) {
+					continue
+				}
+				poseB.Position = r3.Sub(poseB.Position, r3.Scale(p.Distance-2e-3*(rng.Float64()-0.5), p.Normal))
+				if p, ok = solvePair(t, a, b, poseA.Compose(turn), poseB, 0.01, &ws); ok {
+					p.Gap = float64(float32(p.Gap))
+					pairs = append(pairs, p)
+				}
+			}
+		}
+	}
+	return pairs
+}
+
+// asks reports whether some end of the edges of a pair is where the bodies are asked, see [Workspace.atEnd].
+func asks(w *Workspace, p *Pair) (asked bool) {
+	w.place(p)
+	if a, b := &w.fa, &w.fb; len(a.corners) == 0 || len(b.corners) == 0 || !a.segment() || !b.segment() {
+		return false
+	}
+	ends, ok := w.commonEnds(p.A.size + p.B.size)
+	for i := range ends {
+		d := r3.Sub(ends[i].pb, ends[i].pa)
+		asked = asked || ok && math.Sqrt(d.X*d.X+d.Y*d.Y) > w.round
+	}
+	return asked
+}
+
+// powered reports whether the kernel finds support points of a shape by powers of its own, which differ from those of
+// Go by rounding.
+func powered(f *Features) bool { return f.shape.Kind().Traits().Powers }
+
 // TestManifoldKernel: every variant gives the points that Go gives, of every kind with every kind: the same bits where
-// the compiler of Go contracts no products and sums, else the same features and numbers to rounding. It declines the
-// kinds that it has no support points of, and segments that cross at a small angle.
+// the compiler of Go contracts no products and sums, else the same features and numbers to rounding. Lower bounds of
+// shapes with powers differ by no more than their rounding bound.
 func TestManifoldKernel(t *testing.T) {
 	var features []*Features
 	for _, s := range manifoldShapes(t) {
-		features = append(features, NewFeatures(s))
+		features = append(features, mustFeatures(t, s))
 	}
 	pairs := append(everyPair(t, features), restingPairs(t, features)...)
+	pairs = append(pairs, crossedPairs(t, features)...)
 	rng, more := rand.New(rand.NewPCG(34, 12)), len(pairs)+max(*manifoldPairs, 10_000)
-	for ws := (ref.Workspace{}); len(pairs) < more; {
+	var ws ref.Workspace
+	for len(pairs) < more {
 		if p, ok := drawPair(t, rng, features, &ws); ok {
 			p.Gap = float64(float32(p.Gap))
 			pairs = append(pairs, p)
 		}
 	}
+	round := features[:0:0]
+	for _, s := range roundShapes(t) {
+		round = append(round, mustFeatures(t, s), mustFeatures(t, geom.WithMargin(s, 0.05)))
+	}
+	features = append(features, round...)
+	pairs = append(append(append(pairs, everyPair(t, round)...), restingPairs(t, round)...), crossedPairs(t, round)...)
+	for _, f := range round { // boxes and half-spaces
+		for _, other := range features {
+			if p, ok := drawPairOf(t, rng, other, f, 1e-3, true, &ws); ok {
+				p.Gap = float64(float32(p.Gap))
+				pairs = append(pairs, p)
+			}
+		}
+	}
 	rows, out := pairRows(pairs, features)
-	served := func(f *Features) bool { return f.lanesShape().Form != native.FormNone }
 	same := runtime.GOARCH == "amd64"
 	for _, variant := range native.Supported() {
 		b := newPointBuilder(variant, features)
@@ -109,11 +193,9 @@ func TestManifoldKernel(t *testing.T) {
 		for i := range list {
 			list[i] = int32(i)
 		}
-		declined := map[int32]bool{}
-		for _, i := range native.Manifold(variant, b.table, &rows, list, &out) {
-			declined[i] = true
-		}
-		skew, points := 0, 0
+		var worker stepWorker
+		b.build(&worker, &rows, list, &out)
+		points, asked, most, lower := 0, 0, 0, 0.0
 		var w Workspace
 		var m Manifold
 		for i := range pairs {
@@ -123,15 +205,12 @@ func TestManifoldKernel(t *testing.T) {
 				t.Errorf("%s: row %d, %v margin %g, %v margin %g: "+format, append([]any{variant, i, p.A.shape.Kind(),
 					p.A.radius, p.B.shape.Kind(), p.B.radius}, args...)...)
 			}
-			if declined[int32(i)] {
-				if served(p.A) && served(p.B) {
-					skew++
-				}
-				continue
+			if asks(&w, p) {
+				asked++
 			}
-			if !served(p.A) || !served(p.B) {
-				fail("a kind without a kernel")
-			}
+			w.candidates = w.candidates[:0]
+			w.cross(p.A.size + p.B.size)
+			most = max(most, len(w.candidates))
 			w.Build(p, &m)
 			points += m.N
 			got := Manifold{Normal: m.Normal, Lower: out.Lower[i], N: int(out.Count[i])}
@@ -141,6 +220,13 @@ func TestManifoldKernel(t *testing.T) {
 			}
 			for k := got.N; k < MaxPoints; k++ {
 				got.Points[k], m.Points[k] = Point{}, Point{}
+			}
+			if powered(p.A) || powered(p.B) {
+				off := math.Abs(got.Lower-m.Lower) / w.round
+				if lower = max(lower, off); !(off <= 1) {
+					fail("the lower bounds %g and %g differ by %g roundings", got.Lower, m.Lower, off)
+				}
+				m.Lower = got.Lower
 			}
 			if same && got != m {
 				fail("%+v, want %+v", got, m)
@@ -156,54 +242,10 @@ func TestManifoldKernel(t *testing.T) {
 			}
 			checkManifold(t, p, &got, false)
 		}
-		t.Logf("%s: %d rows, %d points, %d declined, of these %d of supported kinds", variant, len(pairs), points,
-			len(declined), skew)
-		if 100*skew > len(pairs) {
-			t.Errorf("%s: %d of %d rows of supported kinds are declined", variant, skew, len(pairs))
-		}
-	}
-}
-
-// TestManifoldKernelDeclines: a polytope of more vertices than the kernel scans, and segments that cross at a small
-// angle, are left to Go, in the order of their rows.
-func TestManifoldKernelDeclines(t *testing.T) {
-	var ring []r3.Vec
-	for k := range 90 {
-		sin, cos := math.Sincos(2 * math.Pi * float64(k) / 90)
-		ring = append(ring, r3.Vec{X: 0.3 * cos, Y: 0.3 * sin, Z: float64(k%2) * 0.2})
-	}
-	many, err := geom.NewConvex(ring)
-	if err != nil {
-		t.Fatal(err)
-	}
-	capsule, box := geom.Capsule{R: 0.1, HalfLength: 0.3}, geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.4}}
-	features := []*Features{NewFeatures(many), NewFeatures(capsule), NewFeatures(box), NewFeatures(geom.Halfspace{})}
-	lying := geom.Rotate(r3.Vec{X: 1}, math.Pi/2)
-	crossed := geom.Translate(0, 0, 0.201).Compose(geom.Rotate(r3.Vec{Z: 1}, 5e-4)).Compose(lying)
-	var pairs []Pair
-	for _, c := range []struct {
-		a, b         int
-		poseA, poseB geom.Pose
-	}{{2, 2, geom.IdentityPose(), geom.Translate(0.1, 0.1, 0.8)}, {3, 0, geom.IdentityPose(), geom.IdentityPose()},
-		{3, 2, geom.IdentityPose(), geom.Translate(0, 0, 0.4)}, {1, 1, lying, crossed}} {
-		p, ok := solvePair(t, features[c.a], features[c.b], c.poseA, c.poseB, 0.01, nil)
-		if !ok {
-			t.Fatal("the pair has no answer")
-		}
-		pairs = append(pairs, p)
-	}
-	rows, out := pairRows(pairs, features)
-	for _, variant := range native.Supported() {
-		b := newPointBuilder(variant, features)
-		got := native.Manifold(variant, b.table, &rows, []int32{0, 1, 2, 3}, &out)
-		if !slices.Equal(got, []int32{1, 3}) {
-			t.Errorf("%s: rows %v are declined, want 1 and 3", variant, got)
-		}
-		var worker stepWorker
-		clear(out.Count)
-		b.build(&worker, &rows, []int32{0, 1, 2, 3}, &out)
-		if out.Count[0] != 4 || out.Count[1] != 4 || out.Count[2] != 4 || out.Count[3] != 3 {
-			t.Errorf("%s: %v points, want 4, 4, 4 and 3", variant, out.Count)
+		t.Logf("%s: %d rows, %d points; %d rows ask the bodies; up to %d candidates; lower bounds of powers differ "+
+			"by %.2g of their rounding", variant, len(pairs), points, asked, most, lower)
+		if asked < 100 || most <= 256 {
+			t.Errorf("%s: %d rows ask the bodies, up to %d candidates: too few to tell", variant, asked, most)
 		}
 	}
 }
@@ -219,7 +261,7 @@ func BenchmarkManifoldKernel(b *testing.B) {
 		shapes [2]geom.Shape
 	}{{"box on plane", [2]geom.Shape{plane, box}}, {"box on box", [2]geom.Shape{box, box}},
 		{"hull on hull", [2]geom.Shape{hull, hull}}, {"cylinder on box", [2]geom.Shape{box, cylinder}}} {
-		features := []*Features{NewFeatures(c.shapes[0]), NewFeatures(c.shapes[1])}
+		features := []*Features{mustFeatures(b, c.shapes[0]), mustFeatures(b, c.shapes[1])}
 		pose := geom.Translate(0.1, 0.1, 1.5).Compose(geom.Rotate(r3.Vec{Z: 1}, 0.3))
 		p, _ := solvePair(b, features[0], features[1], geom.IdentityPose(), pose, 0, nil)
 		pose.Position.Z -= p.Distance - 1e-3

@@ -20,6 +20,16 @@ import (
 
 var manifoldPairs = flag.Int("manifold-pairs", 0, "pairs of TestManifoldOfAllKinds, if not 100000, 20000 with -short")
 
+// mustFeatures returns the features of a shape.
+func mustFeatures(t testing.TB, s geom.Shape) *Features {
+	t.Helper()
+	f, err := NewFeatures(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 // manifoldShapes returns a shape of every kind and form, then each with a margin.
 func manifoldShapes(t testing.TB) []geom.Shape {
 	t.Helper()
@@ -252,7 +262,7 @@ func TestManifoldOfAllKinds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(34, 2))
 	var features []*Features
 	for _, s := range manifoldShapes(t) {
-		features = append(features, NewFeatures(s))
+		features = append(features, mustFeatures(t, s))
 	}
 	var ws ref.Workspace
 	var w Workspace
@@ -324,7 +334,7 @@ func TestManifoldOfAllKinds(t *testing.T) {
 func solved(t *testing.T, a, b geom.Shape, poseA, poseB geom.Pose, maxGap float64) (p Pair, m Manifold) {
 	t.Helper()
 	var w Workspace
-	p, ok := solvePair(t, NewFeatures(a), NewFeatures(b), poseA, poseB, maxGap, nil)
+	p, ok := solvePair(t, mustFeatures(t, a), mustFeatures(t, b), poseA, poseB, maxGap, nil)
 	if !ok {
 		t.Fatal("the pair has no answer")
 	}
@@ -415,7 +425,7 @@ func TestManifoldOfSkewCapsules(t *testing.T) {
 
 // TestManifoldAllocates holds a workspace in use to no allocation.
 func TestManifoldAllocates(t *testing.T) {
-	box := NewFeatures(geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.4}})
+	box := mustFeatures(t, geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.4}})
 	p, _ := solvePair(t, box, box, geom.IdentityPose(), geom.Translate(0.1, 0.1, 0.8), 0.01, nil)
 	var w Workspace
 	var m Manifold
@@ -438,7 +448,7 @@ func TestNamed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(45, 2))
 	var features []*Features
 	for _, s := range manifoldShapes(t) {
-		features = append(features, NewFeatures(s))
+		features = append(features, mustFeatures(t, s))
 	}
 	var ws ref.Workspace
 	var w Workspace

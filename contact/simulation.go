@@ -254,6 +254,7 @@ type bodyState struct {
 type stepWorker struct {
 	workspace Workspace
 	manifold  Manifold
+	scratch   native.Scratch
 	list      []int32 // of rows or worlds
 	roots     []int32 // [B] of the groups of bodies of a world
 	groups    []impactGroup
@@ -297,7 +298,11 @@ func NewSimulation(scene *Scene, state *State, solver PairSolver, o StepOptions)
 	for _, p := range s.pairs {
 		for _, shape := range [2]int32{p.shapeA, p.shapeB} {
 			if s.features[shape] == nil {
-				s.features[shape] = NewFeatures(lib.Shape(shape))
+				f, err := NewFeatures(lib.Shape(shape))
+				if err != nil {
+					return nil, fmt.Errorf("shape %d: %w", shape, err)
+				}
+				s.features[shape] = f
 			}
 		}
 	}

@@ -104,7 +104,7 @@ func runContacts(t *testing.T, variant, cc string, runner []string, flags ...str
 	out := execute(t, runner, build(t, cc, "sanitize_contacts.c", flags...), nil)
 	var solved, of, points int
 	if _, err := fmt.Sscanf(string(out), "%d of %d solved, %d points", &solved, &of, &points); err != nil ||
-		solved < of*9/10 || points < 40 {
+		solved < of*9/10 || points < 500 {
 		t.Fatalf("contacts: %v: %s", err, out)
 	}
 	t.Logf("contacts: %s", bytes.TrimSpace(out))

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -212,13 +213,16 @@ func (a *ContactPoints) arms(s *ContactStep, i int, entered bool) string {
 }
 
 // featuresOf are the features of a shape.
-func (a *ContactPoints) featuresOf(shape int32) *contact.Features {
+func (a *ContactPoints) featuresOf(shape int32) (*contact.Features, error) {
 	f := a.features[shape]
 	if f == nil {
-		f = contact.NewFeatures(a.scene.Bodies.Library().Shape(shape))
+		var err error
+		if f, err = contact.NewFeatures(a.scene.Bodies.Library().Shape(shape)); err != nil {
+			return nil, err
+		}
 		a.features[shape] = f
 	}
-	return f
+	return f, nil
 }
 
 // point audits normal, gap and ID of contact i, which is one of features or of witnesses.
@@ -278,8 +282,13 @@ func (a *ContactPoints) point(s *ContactStep, i int, key pairKey) string {
 		}
 		return ""
 	}
-	named := a.workspace.Named(&contact.Pair{A: a.featuresOf(partA.Shape), B: a.featuresOf(partB.Shape), PoseA: poseA,
-		PoseB: poseB, Normal: n}, &contact.Point{Position: at, Gap: gap, ID: id})
+	featuresA, errA := a.featuresOf(partA.Shape)
+	featuresB, errB := a.featuresOf(partB.Shape)
+	if err := errors.Join(errA, errB); err != nil {
+		return err.Error()
+	}
+	named := a.workspace.Named(&contact.Pair{A: featuresA, B: featuresB, PoseA: poseA, PoseB: poseB, Normal: n},
+		&contact.Point{Position: at, Gap: gap, ID: id})
 	switch {
 	case !named.Known:
 		return fmt.Sprintf("the ID %x, which names no features of the pair along its normal", id)

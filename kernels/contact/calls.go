@@ -25,8 +25,11 @@ static int64_t call_newton_blocks(const contact_kernels *k, int32_t bodies, int3
     return k->newton_blocks(bodies, contacts);
 }
 static int32_t call_manifold(const contact_kernels *k, contact_shapes shapes, contact_rows rows, int32_t *list,
-                             int32_t n, contact_points out) {
-    return k->manifold(&shapes, &rows, list, n, &out);
+                             int32_t n, contact_points out, int64_t candidates, void *scratch) {
+    return k->manifold(&shapes, &rows, list, n, &out, candidates, scratch);
+}
+static int64_t call_manifold_scratch(const contact_kernels *k, int64_t corners, int64_t candidates) {
+    return k->manifold_scratch(corners, candidates);
 }
 static int32_t call_prepare(const contact_kernels *k, const contact_scene *scene, contact_state state,
                             contact_columns c, int32_t *list, int32_t n) {
@@ -94,9 +97,10 @@ func Width(variant string) int { return int(find(variant).worlds) }
 
 // Scratch is the memory of a call. The zero value is ready.
 type Scratch struct {
-	memory  []byte
-	aligned unsafe.Pointer
-	options C.contact_options
+	memory     []byte
+	aligned    unsafe.Pointer
+	options    C.contact_options
+	candidates int // of a row of [Manifold]
 }
 
 // alignment is that of vectors.
@@ -189,20 +193,31 @@ func Newton(variant string, p *Problem, world int, o *Options, s *Scratch, stop 
 	}
 }
 
-// Manifold finds the contact points of the rows in list, and returns those that it declines, in the same memory. It
-// allocates nothing.
-func Manifold(variant string, t *Shapes, r *Rows, list []int32, out *Points) (declined []int32) {
+// fewCandidates is how many candidates of a row there is room for at first: as many as of two boxes, twice.
+const fewCandidates = 32
+
+// Manifold finds the contact points of the rows in list, whose order it changes. It allocates nothing but memory of the
+// scratch, which grows with the largest polytope and the most candidates of a row.
+func Manifold(variant string, t *Shapes, r *Rows, list []int32, out *Points, s *Scratch) {
 	if len(list) == 0 {
-		return nil
+		return
 	}
 	shapes := C.contact_shapes{shape: (*C.contact_shape)(unsafe.Pointer(&t.shape[0])), reals: reals(t.reals),
-		ints: ints(t.ints), rim: reals(t.rim)}
+		ints: ints(t.ints), rim: reals(t.rim), corners: C.int64_t(t.corners)}
 	rows := C.contact_rows{shape_a: ints(r.ShapeA), shape_b: ints(r.ShapeB), position_a: reals(r.PositionA),
 		position_b: reals(r.PositionB), rotation_a: reals(r.RotationA), rotation_b: reals(r.RotationB),
 		normal: reals(r.Normal), distance: reals(r.Distance), gap: (*C.float)(&r.Gap[0]),
 		witness_a: reals(r.WitnessA), witness_b: reals(r.WitnessB), max_gap: reals(r.MaxGap)}
-	left := C.call_manifold(enter(variant), shapes, rows, ints(list), C.int32_t(len(list)), out.columns())
-	return list[:left]
+	k := enter(variant)
+	for s.candidates = max(s.candidates, fewCandidates); ; s.candidates *= 2 {
+		candidates := C.int64_t(s.candidates)
+		s.reserve(int(C.call_manifold_scratch(k, C.int64_t(t.corners), candidates)))
+		left := C.call_manifold(k, shapes, rows, ints(list), C.int32_t(len(list)), out.columns(), candidates, s.aligned)
+		if left == 0 {
+			return
+		}
+		list = list[:left]
+	}
 }
 
 func (p *Points) columns() C.contact_points {

@@ -1,6 +1,7 @@
 // Package contact holds the kernels of package clearance/contact, in C. They solve contact problems of worlds of rigid
 // bodies: by sweeps of projected Gauss-Seidel with a world in each SIMD lane, and by Newton's method, one world at a
-// time. They find contact points of pairs, row by row. Package clearance/contact does what this package leaves.
+// time. They find contact points of pairs of every kind, row by row. Package clearance/contact does what this package
+// leaves of problems.
 //
 // The sweeps of [Sweep] are in float32 and start from relative velocities that are formed in float64. Residuals and
 // all of [Newton] are in float64; residuals are those of the impulses that are written, from these alone. The impulses

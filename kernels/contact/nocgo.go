@@ -27,7 +27,7 @@ func Newton(string, *Problem, int, *Options, *Scratch, *atomic.Int32, func(float
 }
 
 // Manifold must not be called.
-func Manifold(string, *Shapes, *Rows, []int32, *Points) []int32 {
+func Manifold(string, *Shapes, *Rows, []int32, *Points, *Scratch) {
 	panic("contact: no kernels without cgo")
 }
 

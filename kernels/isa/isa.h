@@ -11,6 +11,7 @@
 #pragma STDC FP_CONTRACT OFF
 #endif
 
+#undef CLR_SCALAR
 #undef REAL
 #undef W
 #undef VF

@@ -24,3 +24,22 @@
 #define MFROM(b) ((int)((b) & 1))
 #define RCP(x) (1 / (x))
 #define RSQRT(x) (1 / sqrt(x))
+#define HMAX(x) (x)
+#define HSUM(x) (x)
+#define BITS_OR(a, b) real_of_bits(bits_of_real(a) | bits_of_real(b))
+#define BITS_UP(x) real_of_bits(bits_of_real(x) << 52)
+#define BITS_DOWN(x) real_of_bits(bits_of_real(x) >> 52)
+
+#ifndef CLR_ISA_SCALAR_H
+#define CLR_ISA_SCALAR_H
+static inline __attribute__((always_inline)) uint64_t bits_of_real(double x) {
+    uint64_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+static inline __attribute__((always_inline)) double real_of_bits(uint64_t bits) {
+    double x;
+    __builtin_memcpy(&x, &bits, sizeof x);
+    return x;
+}
+#endif

@@ -153,33 +153,101 @@ static int solve(const contact_columns *c, int size, int convex, int full) {
     return solved;
 }
 
-// points finds the contact points of spheres and capsules on each other, and on a plane.
+// tetrahedron makes the table of one, a polytope and the points of a smooth hull, in memory of the exact size.
+static contact_shapes tetrahedron(contact_shape *shape) {
+    enum { V = 4, STRIDE = CONTACT_PAD, LISTS = 9, HEADER = CONTACT_DIM + 1 };
+    static const int32_t triangles[V][3] = {{1, 3, 2}, {0, 2, 3}, {0, 3, 1}, {0, 1, 2}};
+    static const int32_t triples[V + 1] = {0, 3, 6, 9, 12};
+    double *r = reals(3 * STRIDE + 4 * V + 9 * V + 4 + 4 * V + CONTACT_PAD), *face = r + 3 * STRIDE;
+    double *corner = face + 4 * V, *body = corner + 9 * V;
+    for (int k = 0; k < STRIDE; k++) {
+        int v = k < V ? k : 0;
+        r[k] = v < 2 ? 0.5 : -0.5, r[STRIDE + k] = v % 2 ? -0.5 : 0.5, r[2 * STRIDE + k] = v % 3 ? -0.5 : 0.5;
+    }
+    body[3] = sqrt(0.75);
+    int32_t *header = ints(HEADER + 4 * (V + 1) + 5 * 3 * V), *at = header + HEADER, *list[LISTS];
+    for (int i = 0; i < LISTS; i++) {
+        int starts = i == CONTACT_FACE_START || i == CONTACT_CORNER_START || i == CONTACT_NEIGHBOUR_START ||
+                     i == CONTACT_SIDE_START;
+        header[i] = at - header, list[i] = at, at += starts ? V + 1 : 3 * V;
+        if (starts) memcpy(list[i], triples, sizeof triples);
+    }
+    header[CONTACT_CORNERS_AT] = corner - r, header[CONTACT_ALL_CORNERS] = 3 * V, header[CONTACT_BODY] = body - r;
+    header[CONTACT_PLANES] = V, header[CONTACT_DIM] = 3;
+    for (int f = 0; f < V; f++) {
+        for (int k = 0; k < 3; k++) { // the face f has all vertices but f, and the vertex f all faces but f
+            int v = triangles[f][k], w = triangles[f][(k + 1) % 3], i = 3 * f + k;
+            face[4 * f + k] = body[4 + 4 * f + k] = -r[k * STRIDE + f] / sqrt(0.75);
+            for (int axis = 0; axis < 3; axis++) corner[3 * V * axis + i] = r[axis * STRIDE + v];
+            list[CONTACT_FACES][i] = list[CONTACT_CORNERS][i] = list[CONTACT_NEIGHBOURS][i] = list[CONTACT_SIDES][i] =
+                v;
+            list[CONTACT_EDGES][i] = v < w ? 4 * v + w : 4 * w + v;
+        }
+        body[4 + 4 * f + 3] = 0.25 / sqrt(0.75);
+    }
+    double *rim = reals(64);
+    for (int k = 0; k < 16; k++) {
+        double angle = k * acos(-1) / 8;
+        rim[k] = rim[32 + k] = cos(angle), rim[16 + k] = sin(angle), rim[48 + k] = -sin(angle);
+    }
+    return (contact_shapes){.shape = shape, .reals = r, .ints = header, .rim = rim, .corners = V};
+}
+
+// points finds the contact points of all kinds of shapes on each other, first with no room for candidates.
 static int points(void) {
-    enum { N = 61, SHAPES = 4 };
+    enum { SHAPES = 12, N = SHAPES * SHAPES * 6 };
     contact_shape *shape = zeros(SHAPES, sizeof *shape);
-    shape[0] = (contact_shape){.form = CONTACT_FORM_POINT, .radius = 0.5, .size = 1};
-    shape[1] = (contact_shape){
-        .form = CONTACT_FORM_SEGMENT, .support = CONTACT_SUPPORT_SEGMENT, .radius = 0.2, .half = 0.5, .size = 1};
-    shape[2] = (contact_shape){.form = CONTACT_FORM_PLANE, .size = 1};
-    shape[3] = (contact_shape){.form = CONTACT_FORM_NONE};
-    contact_shapes table = {shape, reals(1), ints(1), reals(1)};
+    static const int32_t kinds[SHAPES][2] = {
+        {CONTACT_FORM_POINT, CONTACT_SUPPORT_ORIGIN},      {CONTACT_FORM_SEGMENT, CONTACT_SUPPORT_SEGMENT},
+        {CONTACT_FORM_PLANE, CONTACT_SUPPORT_ORIGIN},      {CONTACT_FORM_FRUSTUM, CONTACT_SUPPORT_CYLINDER},
+        {CONTACT_FORM_FRUSTUM, CONTACT_SUPPORT_CONE},      {CONTACT_FORM_FRUSTUM, CONTACT_SUPPORT_FRUSTUM},
+        {CONTACT_FORM_POLYTOPE, CONTACT_SUPPORT_POLYTOPE}, {CONTACT_FORM_POLYTOPE, CONTACT_SUPPORT_BOX},
+        {CONTACT_FORM_POINT, CONTACT_SUPPORT_ELLIPSOID},   {CONTACT_FORM_POINT, CONTACT_SUPPORT_SUPERQUADRIC},
+        {CONTACT_FORM_POINT, CONTACT_SUPPORT_SMOOTH_HULL}, {CONTACT_FORM_POINT, CONTACT_SUPPORT_SMOOTH_REVOLUTION}};
+    contact_shapes table = tetrahedron(shape);
+    for (int i = 0; i < SHAPES; i++) {
+        int support = kinds[i][1], smooth = support >= CONTACT_SUPPORT_SMOOTH_HULL;
+        double top = support == CONTACT_SUPPORT_CYLINDER ? 0.4 : support == CONTACT_SUPPORT_FRUSTUM ? 0.2 : 0;
+        shape[i] = (contact_shape){.form = kinds[i][0],
+                                   .support = support,
+                                   .size = 1,
+                                   .half = 0.5,
+                                   .bottom = 0.4,
+                                   .top = top,
+                                   .slant = hypot(0.4 - top, 1),
+                                   .inradius = 0.2,
+                                   .p = {0.5, 0.5, 0.5},
+                                   .power = {smooth ? 9 : 0.5, smooth ? 0.1 : 0.5},
+                                   .vertices = kinds[i][0] == CONTACT_FORM_POLYTOPE || smooth ? 4 : 0,
+                                   .stride = CONTACT_PAD};
+    }
+    shape[0].radius = shape[0].ball = shape[1].radius = shape[1].ball = 0.2;
     int32_t *a = ints(N), *b = ints(N), *list = ints(N);
     double *pa = reals(3 * N), *pb = reals(3 * N), *qa = reals(4 * N), *qb = reals(4 * N), *normal = reals(3 * N);
     double *distance = reals(N), *wa = reals(3 * N), *wb = reals(3 * N), *most = reals(N);
     float *gap = zeros(N, sizeof *gap);
     contact_points out = {ints(N), reals(N), reals(12 * N), reals(4 * N), zeros(4 * N, sizeof(uint64_t))};
     for (int i = 0; i < N; i++) {
-        a[i] = i % 2, b[i] = i % 7 == 6 ? 3 : i % 3, list[i] = i, most[i] = 0.1;
+        a[i] = i % SHAPES, b[i] = i / SHAPES % SHAPES, list[i] = i, most[i] = 2;
         qa[4 * i] = qb[4 * i] = 1, pa[3 * i + 2] = shape[a[i]].radius, normal[3 * i + 2] = -1;
         pb[3 * i + 2] = -shape[b[i]].radius;
-        if (a[i] == 1) qa[4 * i] = qa[4 * i + 2] = sqrt(0.5); // it lies
-        if (b[i] == 1) qb[4 * i] = qb[4 * i + 2] = sqrt(0.5);
+        int way =
+            i / (SHAPES * SHAPES); // standing; lying; with edges that cross at a small angle, twice; in any direction
+        if (way == 1 || way == 2) qa[4 * i] = qa[4 * i + 2] = qb[4 * i] = qb[4 * i + 2] = sqrt(0.5);
+        if (way == 2) qb[4 * i + 1] = -2e-4, qb[4 * i + 3] = 2e-4;
+        if (way == 3) qb[4 * i] = sqrt(0.5), qb[4 * i + 3] = sqrt(0.5) + 1e-4;
+        if (way > 3) unit(qa + 4 * i, 4), unit(qb + 4 * i, 4);
         if (i % 11 == 10) pa[3 * i] = NAN;
     }
     contact_rows rows = {a, b, pa, pb, qa, qb, normal, distance, gap, wa, wb, most};
-    int left = UNIT.manifold(&table, &rows, list, N, &out), found = 0;
+    int left = N, room = 0, found = 0;
+    for (int64_t candidates = 1; left > 0; candidates *= 2, room++) {
+        void *scratch = zeros(1, UNIT.manifold_scratch(table.corners, candidates));
+        left = UNIT.manifold(&table, &rows, list, left, &out, candidates, scratch);
+        free(scratch);
+    }
     for (int i = 0; i < N; i++) found += out.count[i];
-    return left < N ? found : 0;
+    return room > 3 ? found : 0;
 }
 
 int main(void) {

@@ -45,24 +45,20 @@ static inline int is_set(const int32_t *stop) { return stop && __atomic_load_n(s
 #define CONTACT_PAD 8 // most lanes of float64
 
 // What the contact points of a shape are made from, see Shape in shapes.go. Its numbers begin at reals and ints of the
-// table: coordinates x, y and z of the vertices, stride numbers each, a multiple of CONTACT_PAD; then a normal and a
-// slack for each face; then x, y and z of the corners of all faces, one face after the other. Of an ellipsoid they are
-// the semi-axes. ints is a header of offsets and what they lead to.
+// table: coordinates x, y and z of the vertices, stride numbers each, a multiple of CONTACT_PAD. Of a polytope follow a
+// normal and a slack for each face; x, y and z of the corners of all faces, one face after the other; what its signed
+// distance is found from. ints is a header of offsets and what they lead to.
 typedef struct {
     double radius, center, size, half, bottom, top, slant;
+    double ball, margin, inradius; // radius is ball + margin
+    double p[3];                   // semi-axes, half extents, the center of a smooth hull
+    double power[3];               // α2/2 and α1/2 of a superquadric; β − 1, 1/β, and γ of smooth shapes
     int64_t reals, ints;
     int32_t form, support;
     int32_t vertices, stride;
 } contact_shape;
 
-enum {
-    CONTACT_FORM_NONE, // the kernel declines its rows
-    CONTACT_FORM_POINT,
-    CONTACT_FORM_SEGMENT,
-    CONTACT_FORM_FRUSTUM,
-    CONTACT_FORM_POLYTOPE,
-    CONTACT_FORM_PLANE
-};
+enum { CONTACT_FORM_POINT, CONTACT_FORM_SEGMENT, CONTACT_FORM_FRUSTUM, CONTACT_FORM_POLYTOPE, CONTACT_FORM_PLANE };
 
 enum {
     CONTACT_SUPPORT_ORIGIN,
@@ -71,7 +67,11 @@ enum {
     CONTACT_SUPPORT_CONE,
     CONTACT_SUPPORT_FRUSTUM,
     CONTACT_SUPPORT_ELLIPSOID,
-    CONTACT_SUPPORT_POLYTOPE
+    CONTACT_SUPPORT_BOX, // a polytope with the signed distance of a box
+    CONTACT_SUPPORT_POLYTOPE,
+    CONTACT_SUPPORT_SUPERQUADRIC,
+    CONTACT_SUPPORT_SMOOTH_HULL,
+    CONTACT_SUPPORT_SMOOTH_REVOLUTION
 };
 
 enum {
@@ -82,8 +82,13 @@ enum {
     CONTACT_EDGES,
     CONTACT_NEIGHBOUR_START,
     CONTACT_NEIGHBOURS,
+    CONTACT_SIDE_START, // of the corners of the planes
+    CONTACT_SIDES,
     CONTACT_CORNERS_AT,  // of reals: x of the first corner
     CONTACT_ALL_CORNERS, // from x to y of a corner, and from y to z
+    CONTACT_BODY,        // of reals: the center, the radius of a ball about it, and normal and offset of each plane
+    CONTACT_PLANES,      // number of planes
+    CONTACT_DIM,         // of the hull
 };
 
 typedef struct {
@@ -91,6 +96,7 @@ typedef struct {
     const double *reals;
     const int32_t *ints;
     const double *rim; // [2,2,16] cosines and sines of the corners of an upper rim, then of a lower one
+    int64_t corners;   // at most of a face, and vertices of a polytope
 } contact_shapes;
 
 // Columns of answered pairs.
@@ -108,11 +114,12 @@ typedef struct {
     uint64_t *id;
 } contact_points;
 
-// The contact points of n rows, those of list. Rows that the kernel declines are left, first in list; the result is
-// their number.
+// The contact points of n rows, those of list. The scratch memory has the bytes of manifold_scratch for the corners of
+// the table and a number of candidates of a row, and is aligned to 64. Rows that have more are left, first in list; the
+// result is their number.
 #define CONTACT_MANIFOLD(name)                                                                     \
     int32_t name(const contact_shapes *shapes, const contact_rows *rows, int32_t *list, int32_t n, \
-                 const contact_points *out)
+                 const contact_points *out, int64_t candidates, void *scratch)
 
 // What all worlds of a simulation have in common, see Scene in bodies.go.
 typedef struct {
@@ -207,6 +214,7 @@ typedef struct {
     // contact, or all.
     int64_t (*newton_blocks)(int32_t bodies, int32_t contacts);
     CONTACT_MANIFOLD((*manifold));
+    int64_t (*manifold_scratch)(int64_t corners, int64_t candidates);
     CONTACT_PREPARE((*prepare));
     CONTACT_MOVE((*move));
     CONTACT_ASSEMBLE((*assemble));

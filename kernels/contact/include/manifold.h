@@ -6,11 +6,8 @@
 #include <string.h>
 
 #include "api.h"
-#include "../../isa/scalar64.h"
-#include "../../isa/real64.h"
+#include "core.h"
 
-#define MOST_CORNERS 80 // of a face, see MostVertices in shapes.go
-#define MOST_CANDIDATES 256
 #define RIM 16 // corners of the polygon inscribed into a rim
 #define MAX_POINTS 4
 
@@ -21,32 +18,22 @@
 #define TIES 1e-5
 #define ROUNDINGS 0x1p-46
 
-#define MIN_SQUARE 0x1p-960 // of geom: a sum of squares above it has lost nothing to underflow
-
 _Static_assert(RIM % W == 0 && CONTACT_PAD % W == 0, "vectors are loaded whole");
 
 enum { VERTEX_A, VERTEX_B, CROSSING, WITNESS };
 enum { LOWER_END, UPPER_END, LOWER_RIM = 16, UPPER_RIM = 32 };
 
-// The feature of a shape in the frame of the manifold. Lanes behind the last corner have any values.
+// The feature of a shape in the frame of the manifold, with room for the most corners of the table and a vector. Lanes
+// behind the last corner have any values.
 typedef struct {
-    double x[MOST_CORNERS + W] __attribute__((aligned(64))), y[MOST_CORNERS + W], z[MOST_CORNERS + W];
-    double ex[MOST_CORNERS + W], ey[MOST_CORNERS + W]; // to the next corner, see set_edges
-    uint32_t vertex[MOST_CORNERS], edge[MOST_CORNERS];
+    double *x, *y, *z;
+    double *ex, *ey; // to the next corner, see set_edges
+    uint32_t *vertex, *edge;
     int n;
     int plane, disc, segment;
     double slack;
     V3 normal;
 } flat;
-
-typedef struct {
-    const contact_shape *shape;
-    const double *reals; // of the polytope
-    const int32_t *ints;
-    double rot[9];
-    V3 origin;
-    double least; // z of the core's support point against the other shape
-} placed;
 
 typedef struct {
     double x, y, a, b, slack;
@@ -60,12 +47,37 @@ typedef struct {
     V3 anchor;
     double round;
     const double *rim;
-    int n, declined;
-    candidate candidates[MOST_CANDIDATES];
+    int64_t n, most; // candidates, and how many there is room for
+    int full;        // a candidate found no room
+    double *values;  // of candidates, or of the vertices of a polytope
+    candidate *candidates;
 } workspace;
 
-ALWAYS V3 vec_at(const double *p) { return T(ld3)(p, 1); }
-ALWAYS double length(V3 a) { return sqrt(T(dot)(a, a)); }
+// manifold_scratch is the memory of a workspace.
+static int64_t manifold_scratch(int64_t corners, int64_t candidates) {
+    int64_t column = (corners > RIM ? corners : RIM) + W, values = column > candidates ? column : candidates;
+    return 2 * column * (5 * (int64_t)sizeof(double) + 2 * (int64_t)sizeof(uint32_t)) +
+           values * (int64_t)sizeof(double) + candidates * (int64_t)sizeof(candidate);
+}
+
+// lay_out divides the memory of manifold_scratch.
+static void lay_out(workspace *w, int64_t corners, int64_t candidates, void *memory) {
+    int64_t column = (corners > RIM ? corners : RIM) + W, values = column > candidates ? column : candidates;
+    double *at = memory;
+    flat *both[2] = {&w->fa, &w->fb};
+    for (int i = 0; i < 2; i++) {
+        double **columns[5] = {&both[i]->x, &both[i]->y, &both[i]->z, &both[i]->ex, &both[i]->ey};
+        for (int k = 0; k < 5; k++) *columns[k] = at, at += column;
+    }
+    w->values = at, at += values;
+    w->candidates = (candidate *)at, w->most = candidates;
+    uint32_t *number = (uint32_t *)(w->candidates + candidates);
+    for (int i = 0; i < 2; i++) {
+        both[i]->vertex = number, number += column;
+        both[i]->edge = number, number += column;
+    }
+}
+
 ALWAYS VF abs_of(VF x) { return COPYSIGN(x, SET1(0)); }
 
 // lanes_from has the bits of the lanes of entries i and on of n.
@@ -94,11 +106,11 @@ static int first_zero(const double *values, int n) {
     return -1;
 }
 
-// support is the first vertex with the largest rounded ⟨d, v⟩, where 0 is more than -0, as hull.Hull.Support has it.
-ALWAYS int support(const placed *p, V3 d) {
+// support is the first vertex with the largest rounded ⟨d, v⟩, where 0 is more than -0, as hull.Hull.SupportLinear has
+// it. values has room for all.
+ALWAYS int support(const placed *p, V3 d, double *values) {
     int n = p->shape->vertices, stride = p->shape->stride;
     const double *x = p->reals, *y = x + stride, *z = y + stride;
-    double values[MOST_CORNERS + W];
     VF dx = SET1(d.x), dy = SET1(d.y), dz = SET1(d.z), largest = SET1(-INFINITY);
     for (int i = 0; i < n; i += W) { // entries behind the last vertex repeat the first one
         VF s = dx * LOADU(x + i) + dy * LOADU(y + i) + dz * LOADU(z + i);
@@ -108,11 +120,13 @@ ALWAYS int support(const placed *p, V3 d) {
     double most = HMAX(largest);
     int first = most == 0 ? first_zero(values, n) : -1;
     if (first >= 0) return first;
-    uint64_t hits = 0;
-    for (int i = 0; i < n && i < 64; i += W) hits |= (uint64_t)MBITS(LE(SET1(most), LOADU(values + i))) << i;
-    if (hits) return __builtin_ctzll(hits);
-    for (int i = 64; i < n; i += W) hits |= (uint64_t)MBITS(LE(SET1(most), LOADU(values + i))) << (i - 64);
-    return hits ? 64 + __builtin_ctzll(hits) : 0; // 0 where numbers are not finite
+    for (int from = 0; from < n; from += 64) {
+        uint64_t hits = 0;
+        for (int i = from; i < n && i < from + 64; i += W)
+            hits |= (uint64_t)MBITS(LE(SET1(most), LOADU(values + i))) << (i - from);
+        if (hits) return from + __builtin_ctzll(hits);
+    }
+    return 0; // where numbers are not finite
 }
 
 // edge_of is the number of the edge between two neighbouring vertices.
@@ -203,54 +217,25 @@ static void find_frustum(const placed *p, V3 d, const double *rim, flat *f) {
     }
 }
 
-// support_round is the support point of a cylinder, cone or frustum; ok is cleared for directions so close to the axis
-// that squares underflow.
-static V3 support_round(const contact_shape *s, V3 d, int *ok) {
-    double square = d.x * d.x + d.y * d.y, radius = s->bottom, z = -s->half;
-    if (square == 0 && d.x == 0 && d.y == 0) return (V3){0, 0, copysign(s->half, d.z)};
-    if (!(square > MIN_SQUARE)) *ok = 0;
-    double l = sqrt(square);
-    switch (s->support) {
-    case CONTACT_SUPPORT_CYLINDER: z = copysign(s->half, d.z); break;
-    case CONTACT_SUPPORT_CONE:
-        if (!(s->bottom * l > 2 * s->half * d.z)) return (V3){0, 0, s->half};
-        break;
-    default:
-        if ((s->top - s->bottom) * l + 2 * s->half * d.z >= 0) radius = s->top, z = s->half;
-    }
-    double k = radius / l;
-    return (V3){k * d.x, k * d.y, z};
-}
-
-// support_ellipsoid reads the semi-axes where vertices are.
-static V3 support_ellipsoid(const placed *p, V3 d, int *ok) {
-    V3 e = vec_at(p->reals), v = {e.x * d.x, e.y * d.y, e.z * d.z};
-    double square = T(dot)(v, v);
-    if (!(square > MIN_SQUARE)) *ok = 0;
-    double k = 1 / sqrt(square);
-    return (V3){e.x * (k * v.x), e.y * (k * v.y), e.z * (k * v.z)};
-}
-
 // find sets f to the feature of the core that faces d, a unit vector of the local frame, and p->least.
-ALWAYS int find(placed *p, V3 d, const double *rim, flat *f) {
+ALWAYS void find(placed *p, V3 d, const workspace *w, flat *f) {
     const contact_shape *s = p->shape;
     f->n = f->plane = f->disc = f->segment = 0;
     f->slack = 0;
     f->normal = (V3){0, 0, 0};
-    int vertex = 0, ok = 1;
+    int vertex = 0;
     V3 point = {0, 0, 0};
     switch (s->support) {
-    case CONTACT_SUPPORT_POLYTOPE: {
-        vertex = support(p, d);
-        const double *x = p->reals;
-        point = (V3){x[vertex], x[s->stride + vertex], x[2 * s->stride + vertex]};
-        break;
-    }
+    case CONTACT_SUPPORT_BOX:
+    case CONTACT_SUPPORT_POLYTOPE: vertex = support(p, d, w->values), point = vertex_at(p, vertex); break;
     case CONTACT_SUPPORT_SEGMENT: point.z = copysign(s->half, d.z); break;
     case CONTACT_SUPPORT_CYLINDER:
     case CONTACT_SUPPORT_CONE:
-    case CONTACT_SUPPORT_FRUSTUM: point = support_round(s, d, &ok); break;
-    case CONTACT_SUPPORT_ELLIPSOID: point = support_ellipsoid(p, d, &ok); break;
+    case CONTACT_SUPPORT_FRUSTUM: point = support_frustum(s, d); break;
+    case CONTACT_SUPPORT_ELLIPSOID: point = support_ellipsoid(s, d); break;
+    case CONTACT_SUPPORT_SUPERQUADRIC: point = support_superquadric(s, d); break;
+    case CONTACT_SUPPORT_SMOOTH_HULL: point = support_smooth(p, CLR_SMOOTH_HULL, d); break;
+    case CONTACT_SUPPORT_SMOOTH_REVOLUTION: point = support_smooth(p, CLR_SMOOTH_REVOLUTION, d); break;
     default: break;
     }
     p->least = p->rot[6] * point.x + p->rot[7] * point.y + p->rot[8] * point.z + p->origin.z;
@@ -269,11 +254,10 @@ ALWAYS int find(placed *p, V3 d, const double *rim, flat *f) {
             f->segment = 1;
         }
         break;
-    case CONTACT_FORM_FRUSTUM: find_frustum(p, d, rim, f); break;
+    case CONTACT_FORM_FRUSTUM: find_frustum(p, d, w->rim, f); break;
     case CONTACT_FORM_POLYTOPE: find_polytope(p, d, vertex, f); break;
     default: break;
     }
-    return ok;
 }
 
 // put_in_frame takes a shape at a pose into the frame of the manifold.
@@ -285,12 +269,18 @@ ALWAYS void put_in_frame(const workspace *w, placed *p, const double *position, 
     p->origin = T(apply)(w->frame, T(sub)(vec_at(position), w->anchor));
 }
 
-ALWAYS void add_candidate(workspace *w, double x, double y, double core_a, double core_b, uint64_t id) {
-    if (w->n == MOST_CANDIDATES) {
-        w->declined = 1;
+// add_candidate_at adds a candidate with z of the points of A and B.
+ALWAYS void add_candidate_at(workspace *w, double x, double y, double a, double b, uint64_t id) {
+    if (w->n == w->most) {
+        w->full = 1;
         return;
     }
-    w->candidates[w->n++] = (candidate){x, y, core_a + w->a.shape->radius, core_b - w->b.shape->radius, 0, id};
+    w->candidates[w->n++] = (candidate){x, y, a, b, 0, id};
+}
+
+// add_candidate adds a candidate at z of the cores.
+ALWAYS void add_candidate(workspace *w, double x, double y, double core_a, double core_b, uint64_t id) {
+    add_candidate_at(w, x, y, core_a + w->a.shape->radius, core_b - w->b.shape->radius, id);
 }
 
 ALWAYS VF plane_at(const flat *f, VF x, VF y) {
@@ -318,8 +308,8 @@ ALWAYS unsigned inside(const flat *f, VF x, VF y, double sign, double round) {
 }
 
 // corners_within adds the corners of one feature over which the other one lies, and returns their number.
-ALWAYS int corners_within(workspace *w, const flat *f, const flat *other, double sign, int of_a) {
-    int before = w->n;
+ALWAYS int64_t corners_within(workspace *w, const flat *f, const flat *other, double sign, int of_a) {
+    int64_t before = w->n;
     for (int i = 0; i < f->n; i += W) {
         VF x = LOADU(f->x + i), y = LOADU(f->y + i);
         unsigned in = lanes_from(i, f->n);
@@ -400,8 +390,8 @@ ALWAYS V3 point_along(const flat *f, double at, double dx, double dy) {
     return T(add)(p, (V3){t * d.x, t * d.y, t * d.z});
 }
 
-// cross_segments adds the ends of the part that two parallel segments have in common. Those that cross at a small
-// angle ask the bodies, which are not here.
+// cross_segments adds the ends of the part that two parallel segments have in common. Where they cross at a small angle,
+// the bodies are asked where the line between both meets them.
 static void cross_segments(workspace *w, double size) {
     const flat *a = &w->fa, *b = &w->fb;
     double ax = a->x[1] - a->x[0], ay = a->y[1] - a->y[0], bx = b->x[1] - b->x[0], by = b->y[1] - b->y[0];
@@ -421,18 +411,21 @@ static void cross_segments(workspace *w, double size) {
         end e = i ? hi : lo;
         V3 pa = point_along(a, e.at, dx, dy), pb = point_along(b, e.at, dx, dy);
         double x = pb.x - pa.x, y = pb.y - pa.y;
-        if (!(sqrt(x * x + y * y) <= w->round)) {
-            w->declined = 1;
-            return;
+        if (sqrt(x * x + y * y) <= w->round) {
+            add_candidate(w, pa.x, pa.y, pa.z, pb.z, e.id);
+            continue;
         }
-        add_candidate(w, pa.x, pa.y, pa.z, pb.z, e.id);
+        double za = pa.z + w->a.shape->radius, zb = pb.z - w->b.shape->radius;
+        x = 0.5 * (pa.x + pb.x), y = 0.5 * (pa.y + pb.y);
+        int met = leave(&w->a, x, y, za, -1, w->round, &za) & leave(&w->b, x, y, zb, 1, w->round, &zb);
+        if (met) add_candidate_at(w, x, y, za, zb, e.id);
     }
 }
 
 // thin keeps as many points of a rim as a manifold has.
 static void thin(workspace *w, int shift) {
-    int n = 0;
-    for (int i = 0; i < w->n; i++)
+    int64_t n = 0;
+    for (int64_t i = 0; i < w->n; i++)
         if ((w->candidates[i].id >> shift) % (RIM / MAX_POINTS) == 0) w->candidates[n++] = w->candidates[i];
     w->n = n;
 }
@@ -446,7 +439,7 @@ ALWAYS void find_crossings(workspace *w, double size) {
         return;
     }
     if (!a->plane && !b->plane) set_edges(a), set_edges(b);
-    int in_a = 0, in_b = 0;
+    int64_t in_a = 0, in_b = 0;
     if (!a->plane && !b->segment) in_a = corners_within(w, a, b, -1, 1);
     if (!b->plane && !a->segment) in_b = corners_within(w, b, a, 1, 0);
     if (!a->plane && !b->plane && (b->segment || in_a < a->n) && (a->segment || in_b < b->n)) cross_edges(w);
@@ -456,22 +449,22 @@ ALWAYS void find_crossings(workspace *w, double size) {
 
 ALWAYS double gap_of(const candidate *c) { return c->b - c->a; }
 
-static void sort_by_id(candidate *c, int n) {
-    for (int i = 1; i < n; i++) {
+static void sort_by_id(candidate *c, int64_t n) {
+    for (int64_t i = 1; i < n; i++) {
         if (c[i - 1].id <= c[i].id) continue;
         candidate x = c[i];
-        int k = i;
+        int64_t k = i;
         for (; k > 0 && c[k - 1].id > x.id; k--) c[k] = c[k - 1];
         c[k] = x;
     }
 }
 
 // merge makes one candidate of those that are closer than tolerance in the tangent plane.
-static int merge(candidate *c, int n, double tolerance) {
+static int64_t merge(candidate *c, int64_t n, double tolerance) {
     tolerance *= tolerance;
-    int kept = 0;
-    for (int i = 0; i < n; i++) {
-        int k = 0;
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t k = 0;
         for (; k < kept; k++) {
             double x = c[i].x - c[k].x, y = c[i].y - c[k].y;
             if (x * x + y * y <= tolerance) break;
@@ -495,40 +488,40 @@ ALWAYS double twice(const candidate *p, const candidate *q, const candidate *r) 
 }
 
 // pick is the first of the largest values, up to ties.
-static int pick(const double *values, int n) {
+static int64_t pick(const double *values, int64_t n) {
     double most = values[0];
-    for (int i = 1; i < n; i++)
+    for (int64_t i = 1; i < n; i++)
         if (values[i] > most) most = values[i];
-    for (int i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++)
         if (values[i] >= most - TIES * fabs(most)) return i;
     return 0;
 }
 
-static int reduce(candidate *c, int n, double size) {
+static int64_t reduce(candidate *c, int64_t n, double size, double *values) {
     n = merge(c, n, TIES * size);
     if (n <= MAX_POINTS) return n;
-    double values[MOST_CANDIDATES], deepest = INFINITY;
-    int kept[MAX_POINTS] = {0};
-    for (int i = 0; i < n; i++)
+    double deepest = INFINITY;
+    int64_t kept[MAX_POINTS] = {0};
+    for (int64_t i = 0; i < n; i++)
         if (gap_of(&c[i]) < deepest) deepest = gap_of(&c[i]);
     while (!(gap_of(&c[kept[0]]) <= deepest + TIES * size) && kept[0] + 1 < n) kept[0]++;
     candidate p = c[kept[0]];
-    for (int i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++) {
         double x = c[i].x - p.x, y = c[i].y - p.y;
         values[i] = sqrt(x * x + y * y);
     }
     candidate q = c[kept[1] = pick(values, n)];
-    for (int i = 0; i < n; i++) values[i] = fabs(twice(&p, &q, &c[i]));
+    for (int64_t i = 0; i < n; i++) values[i] = fabs(twice(&p, &q, &c[i]));
     candidate r = c[kept[2] = pick(values, n)];
     double orientation = copysign(1, twice(&p, &q, &r));
-    for (int i = 0; i < n; i++) { // twice the area that the point adds to the triangle
+    for (int64_t i = 0; i < n; i++) { // twice the area that the point adds to the triangle
         double s = orientation * twice(&p, &q, &c[i]), t = orientation * twice(&q, &r, &c[i]);
         double u = orientation * twice(&r, &p, &c[i]), least = s < t ? s : t;
         values[i] = -(u < least ? u : least);
     }
     kept[3] = pick(values, n);
-    int m = 0;
-    for (int i = 0; i < n; i++)
+    int64_t m = 0;
+    for (int64_t i = 0; i < n; i++)
         if (i == kept[0] || i == kept[1] || i == kept[2] || i == kept[3]) c[m++] = c[i];
     return m;
 }
@@ -539,11 +532,10 @@ ALWAYS void set_shape(placed *p, const contact_shape *shapes, const double *real
     p->ints = ints + p->shape->ints;
 }
 
-// build writes the points of a row, and reports whether it could.
+// build writes the points of a row; it returns 0 where there is no room for the candidates.
 ALWAYS int build(workspace *w, const contact_rows *r, int32_t row, const contact_points *out) {
     V3 n = vec_at(r->normal + 3 * row), wa = vec_at(r->witness_a + 3 * row), wb = vec_at(r->witness_b + 3 * row);
     placed *a = &w->a, *b = &w->b;
-    if (a->shape->form == CONTACT_FORM_NONE || b->shape->form == CONTACT_FORM_NONE) return 0;
     V3 t1, t2;
     T(across)(n, &t1, &t2);
     T(st3)(w->frame, 1, t1), T(st3)(w->frame + 3, 1, t2), T(st3)(w->frame + 6, 1, n);
@@ -553,17 +545,16 @@ ALWAYS int build(workspace *w, const contact_rows *r, int32_t row, const contact
     put_in_frame(w, b, r->position_b + 3 * row, r->rotation_b + 4 * row);
     w->round = ROUNDINGS * (length(a->origin) + length(b->origin) + a->shape->size + b->shape->size + a->shape->center +
                             b->shape->center);
-    w->n = w->declined = 0;
-    if (!find(a, T(apply_transposed)(a->rot, (V3){0, 0, 1}), w->rim, &w->fa) ||
-        !find(b, T(apply_transposed)(b->rot, (V3){0, 0, -1}), w->rim, &w->fb))
-        return 0;
+    w->n = w->full = 0;
+    find(a, T(apply_transposed)(a->rot, (V3){0, 0, 1}), w, &w->fa);
+    find(b, T(apply_transposed)(b->rot, (V3){0, 0, -1}), w, &w->fb);
     double size = a->shape->size + b->shape->size, distance = r->distance[row], gap = r->gap[row];
     find_crossings(w, size);
-    if (w->declined) return 0;
+    if (w->full) return 0;
     double slack = w->fa.slack + w->fb.slack, deepest = INFINITY, max_gap = r->max_gap[row];
-    int kept = 0;
+    int64_t kept = 0;
     candidate *c = w->candidates;
-    for (int i = 0; i < w->n; i++) {
+    for (int64_t i = 0; i < w->n; i++) {
         double g = gap_of(&c[i]);
         if (!(g <= max_gap)) continue;
         if (g < deepest) deepest = g;
@@ -572,14 +563,14 @@ ALWAYS int build(workspace *w, const contact_rows *r, int32_t row, const contact
         kept++;
     }
     if (!(deepest <= distance + gap + 1e-9 * size) && distance <= max_gap) {
-        if (kept == MOST_CANDIDATES) return 0;
+        if (kept == w->most) return 0;
         double half = 0.5 * distance;
         c[kept++] = (candidate){0, 0, -half, half, gap, point_id(WITNESS, 0, 0)};
     }
     sort_by_id(c, kept);
-    kept = reduce(c, kept, size);
+    kept = reduce(c, kept, size, w->values);
     out->lower[row] = b->least - b->shape->radius - (a->least + a->shape->radius) - w->round;
-    out->count[row] = kept;
+    out->count[row] = (int32_t)kept;
     for (int i = 0; i < kept; i++) {
         int64_t k = (int64_t)MAX_POINTS * row + i;
         V3 local = {c[i].x, c[i].y, c[i].a + 0.5 * (c[i].b - c[i].a)};
@@ -594,6 +585,7 @@ ALWAYS int build(workspace *w, const contact_rows *r, int32_t row, const contact
 static CONTACT_MANIFOLD(find_points) {
     workspace w;
     w.rim = shapes->rim;
+    lay_out(&w, shapes->corners, candidates, scratch);
     int32_t left = 0;
     for (int32_t i = 0; i < n; i++) {
         set_shape(&w.a, shapes->shape, shapes->reals, shapes->ints, rows->shape_a[list[i]]);
