@@ -94,7 +94,8 @@ func sameColumns(t *testing.T, got, want *Manifolds) {
 	}
 	for i := range want.N {
 		points := MaxPoints*i + int(want.Count[i])
-		if want.Count[i] > 0 && (got.Lower[i] != want.Lower[i] ||
+		// Lower bounds differ where there are powers, see TestManifoldKernel; poses and shapes are of a metre in all.
+		if want.Count[i] > 0 && (math.Abs(got.Lower[i]-want.Lower[i]) > roundings ||
 			!slices.Equal(got.Normal[3*i:3*i+3], want.Normal[3*i:3*i+3]) ||
 			!slices.Equal(got.Position[3*MaxPoints*i:3*points], want.Position[3*MaxPoints*i:3*points]) ||
 			!slices.Equal(got.Gap[MaxPoints*i:points], want.Gap[MaxPoints*i:points]) ||

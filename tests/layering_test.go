@@ -79,7 +79,7 @@ var layers = map[string][]string{
 	"kernels/derive/variant":  {"kernels/derive/include", "kernels/isa", "kernels/shape"},
 	"kernels/derive/include":  {},
 	"kernels/contact":         {"kernels", "kernels/contact/variant"},
-	"kernels/contact/variant": {"kernels/contact/include", "kernels/isa"},
+	"kernels/contact/variant": {"kernels/contact/include", "kernels/isa", "kernels/shape"},
 	"kernels/contact/include": {},
 	"contact/scenes":          {"batch", "contact", "geom", "internal/memory"},
 	"verify":                  {"geom", "batch", "contact", "internal/fault", "internal/memory", "ref"},

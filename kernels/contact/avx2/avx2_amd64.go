@@ -14,6 +14,7 @@ import (
 
 	_ "clearance/kernels/contact/include"
 	_ "clearance/kernels/isa"
+	_ "clearance/kernels/shape"
 )
 
 // Kernels is the contact_kernels of the variant.

@@ -390,8 +390,8 @@ ALWAYS V3 point_along(const flat *f, double at, double dx, double dy) {
     return T(add)(p, (V3){t * d.x, t * d.y, t * d.z});
 }
 
-// cross_segments adds the ends of the part that two parallel segments have in common. Where they cross at a small angle,
-// the bodies are asked where the line between both meets them.
+// cross_segments adds the ends of the part that two parallel segments have in common. Where they cross at a small
+// angle, the bodies are asked where the line between both meets them.
 static void cross_segments(workspace *w, double size) {
     const flat *a = &w->fa, *b = &w->fb;
     double ax = a->x[1] - a->x[0], ay = a->y[1] - a->y[0], bx = b->x[1] - b->x[0], by = b->y[1] - b->y[0];
