@@ -460,7 +460,7 @@ func CountCodes(values []uint8, counts []int) (left int) {
 // Add counts rows [lo, hi) of out, all of which are answered. Row 0 of out is row first of the job. out has the columns
 // of [Options.Counted].
 func (c *Count) Add(j *Job, first int, out *Results, lo, hi int) {
-	status, method := out.Status()[lo:hi], out.Method()
+	status, solvers := out.Status()[lo:hi], out.Method()
 	c.Rows += hi - lo
 	invalid := c.Statuses[Invalid]
 	if CountCodes(status, c.Statuses[:]) > 0 {
@@ -469,8 +469,8 @@ func (c *Count) Add(j *Job, first int, out *Results, lo, hi int) {
 	if c.Statuses[Invalid] > invalid {
 		c.addInvalid(status, first+lo)
 	}
-	if method != nil && CountCodes(method[lo:hi], c.Solvers[:]) > 0 {
-		c.bad(method[lo:hi], uint8(SolverCount), first+lo)
+	if solvers != nil && CountCodes(solvers[lo:hi], c.Solvers[:]) > 0 {
+		c.bad(solvers[lo:hi], uint8(SolverCount), first+lo)
 	}
 	if iterations := out.Iterations(); iterations != nil {
 		sum := int64(0)

@@ -55,21 +55,21 @@ func (w *worker) block(c *call, lo, hi int) {
 // kernels answers rows lo to hi of a block by the kernels, and those that these decline by the reference solvers.
 func (w *worker) kernels(c *call, lo, hi int) {
 	w.at = lo
-	left := w.solver.Run(c.kernel, lo, hi)
+	declined := w.solver.Run(c.kernel, lo, hi)
 	marks := c.out.Marks
 	marks.Set(lo-c.lo, hi-c.lo, batch.Answered)
-	for _, i := range left {
+	for _, i := range declined {
 		marks.Set(lo-c.lo+int(i), lo-c.lo+int(i)+1, batch.Unanswered)
 	}
-	for _, i := range left {
+	for _, i := range declined {
 		if c.stopped() {
 			return
 		}
 		w.at = lo + int(i)
 		w.solve(c, w.at)
 	}
-	c.byReference.Add(int64(len(left)))
-	c.bySIMD.Add(int64(hi - lo - len(left)))
+	c.byReference.Add(int64(len(declined)))
+	c.bySIMD.Add(int64(hi - lo - len(declined)))
 	w.add(c, lo, hi)
 }
 

@@ -111,11 +111,11 @@ func (r *ResultReader) Next(dst *batch.Results) (int, error) {
 }
 
 // translate replaces the codes of solvers, from a row on, by those of this version.
-func (r *ResultReader) translate(methods []uint8, first int64) error {
+func (r *ResultReader) translate(codes []uint8, first int64) error {
 	if r.solvers == nil {
 		return nil
 	}
-	if i, code := r.solvers.translate(methods); i >= 0 {
+	if i, code := r.solvers.translate(codes); i >= 0 {
 		return fmt.Errorf("dataset: %s: row %d, column method: code %d is %.60q, which this version does not know",
 			r.path, first+int64(i), code, r.solvers.names[code])
 	}

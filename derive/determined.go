@@ -13,10 +13,10 @@ import (
 // normal of D at q = 0. If q is a vertex of D or lies in an edge, D has a cone of normals there, and rounding decides
 // which of them is the answer.
 //
-// The gap of a tangential direction t is <S(n + εt) - q, t>, where S(d) is a support point of D. It is not negative: q
-// is the farthest point along n, and S(n + εt) is the farthest along n + εt. If n + δt is a normal at q as well, δ ≥ ε,
-// then so is n + εt, and the gap of t is zero. Within a face the gap is the distance of q from the boundary of the face
-// along t.
+// The extent of D along a tangential direction t is <S(n + εt) - q, t>, where S(d) is a support point of D. It is not
+// negative: q is the farthest point along n, and S(n + εt) is the farthest along n + εt. If n + δt is a normal at q as
+// well, δ ≥ ε, then so is n + εt, and the extent along t is zero. Within a face the extent is the distance of q from
+// the boundary of the face along t.
 
 // touchTolerance, times the size of the pair, is the distance up to which polytopes touch but for rounding. A distance
 // beyond it determines the normal.
@@ -41,9 +41,9 @@ const (
 
 // bearing is a tangential direction with the support point of the normal tilted towards it.
 type bearing struct {
-	t   vec2
-	s   vec2 // support point, relative to q, tangential part
-	gap float64
+	t      vec2
+	s      vec2 // support point, relative to q, tangential part
+	extent float64
 }
 
 // isUndetermined reports whether rounding chooses the normal of a row without all derivatives, of a growth distance or
@@ -75,8 +75,8 @@ func (p *problem) hasCone() bool {
 }
 
 // undetermined reports whether q is a vertex of D or lies in an edge, with normals that differ from n by about a tilt
-// or more: the least gap is zero. n is no normal at q if a gap is more negative than an error of n by a hundredth of
-// the tilt makes it. A smooth shape whose curvature vanishes is such a vertex but for rounding.
+// or more: the least extent is zero. n is no normal at q if an extent is more negative than an error of n by a
+// hundredth of the tilt makes it. A smooth shape whose curvature vanishes is such a vertex but for rounding.
 func (w *Workspace) undetermined(p *problem, n r3.Vec, value float64) bool {
 	f := facet{p: p, n: n, e: tangentBasis(n), tolerance: equalTolerance * p.size}
 	if p.growth {
@@ -109,7 +109,7 @@ func isCurved(core geom.Shape) bool {
 	return isSmooth(core)
 }
 
-// facet is a search for the least gap.
+// facet is a search for the least extent.
 type facet struct {
 	p         *problem
 	n         r3.Vec
@@ -127,11 +127,11 @@ func (f *facet) towards(t vec2) bearing {
 	return bearing{t, s, dot2(s, t)}
 }
 
-// least returns the least gap of the directions from x to y, or a bound below it that exceeds the tolerance. Between
-// them the gap is at least that of either support point, the larger of which is least where both are equal: along the
-// normal of the edge from the one to the other, if it lies between.
+// least returns the least extent along the directions from x to y, or a bound below it that exceeds the tolerance.
+// Between them the extent is at least that of either support point, the larger of which is least where both are equal:
+// along the normal of the edge from the one to the other, if it lies between.
 func (f *facet) least(x, y bearing) float64 {
-	ends := min(x.gap, y.gap)
+	ends := min(x.extent, y.extent)
 	edge := vec2{y.s[0] - x.s[0], y.s[1] - x.s[1]}
 	length := math.Hypot(edge[0], edge[1])
 	if ends <= f.tolerance || !(length > f.tolerance) {
@@ -148,8 +148,8 @@ func (f *facet) least(x, y bearing) float64 {
 		return 0
 	}
 	z := f.towards(t)
-	if z.gap <= dot2(t, x.s)+f.tolerance/2 { // the edge is one of the facet
-		return z.gap
+	if z.extent <= dot2(t, x.s)+f.tolerance/2 { // the edge is one of the facet
+		return z.extent
 	}
 	return min(f.least(x, z), f.least(z, y))
 }

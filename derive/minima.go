@@ -47,7 +47,7 @@ type minima struct {
 	tolerance    float64   // the difference of two minima that counts as zero
 	bound        float64   // h at another minimum is at most this: the depth and the tolerance
 	cosine       float64   // of the angle from n within which there is no other minimum
-	apart        float64   // cosine of about half of it
+	halfCosine   float64   // cosine of about half of it
 	known        [knownPoints]r3.Vec
 	supports     int // support points so far
 	found        bool
@@ -104,9 +104,9 @@ func (w *Workspace) otherThan(p *problem, n, last r3.Vec) bool {
 		if k >= 3 {
 			axis = column(&p.b.rot, k%3)
 		}
-		turned := r3.Sub(r3.Scale(2*r3.Dot(n, axis), axis), n)
-		for _, d := range [2]r3.Vec{turned, r3.Scale(-1, turned)} {
-			if r3.Dot(d, n) < apartUnproved && r3.Dot(f.support(d), d) <= f.bound {
+		rotated := r3.Sub(r3.Scale(2*r3.Dot(n, axis), axis), n)
+		for _, d := range [2]r3.Vec{rotated, r3.Scale(-1, rotated)} {
+			if r3.Dot(d, n) < unprovedHalfCosine && r3.Dot(f.support(d), d) <= f.bound {
 				return true
 			}
 		}
@@ -124,8 +124,8 @@ const leastDepth = 1e-7
 
 // unprovedZone is the zone of a row for which none is proved. It is near singular unless another minimum is beyond.
 const (
-	unprovedZone  = 0.02
-	apartUnproved = (4 - unprovedZone*unprovedZone) / (4 + unprovedZone*unprovedZone) // see minima.apart
+	unprovedZone       = 0.02
+	unprovedHalfCosine = (4 - unprovedZone*unprovedZone) / (4 + unprovedZone*unprovedZone) // see minima.halfCosine
 )
 
 func (w *Workspace) minimaOf(p *problem, n r3.Vec) minima {
@@ -162,7 +162,7 @@ func innerRadius(core geom.Shape) float64 { return max(core.Inradius()-core.Radi
 func (f *minima) search(x, y r3.Vec, zone float64) {
 	zone = min(zone, 1)
 	f.cosine = (1 - zone*zone) / (1 + zone*zone)
-	f.apart = (4 - zone*zone) / (4 + zone*zone)
+	f.halfCosine = (4 - zone*zone) / (4 + zone*zone)
 	f.e = [4]r3.Vec{x, y, r3.Scale(-1, x), r3.Scale(-1, y)}
 	// The rays with m = ±1 of the last cones are on the boundary of the zone, those between within it.
 	p, q := math.Sqrt2*f.cosine, math.Sqrt(max(1-f.cosine*f.cosine, 0))
@@ -199,7 +199,7 @@ func (f *minima) consider(c *cone) {
 	y := f.support(d)
 	f.known[f.supports%knownPoints] = y
 	f.supports++
-	if r3.Dot(y, d) <= f.bound && r3.Dot(d, f.n) < f.apart {
+	if r3.Dot(y, d) <= f.bound && r3.Dot(d, f.n) < f.halfCosine {
 		f.found = true
 		return
 	}

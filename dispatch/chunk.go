@@ -14,14 +14,14 @@ import (
 
 // chunk is rows [lo, hi) of a job in the pipeline of a call, with their part of the report.
 type chunk struct {
-	index  int // of the call, from 0
-	job    *batch.Job
-	asked  batch.Job // job, with the plan of the back end that is asked
-	lo, hi int
-	base   int            // row of the call at which the job begins
-	out    *batch.Results // its answers, with all columns that the report needs
-	part   *part          // if the call is a stream
-	whole  *batch.Results // out with the columns of derivatives, nil in calls without
+	index   int // of the call, from 0
+	job     *batch.Job
+	planned batch.Job // job, with the plan of the back end that is asked
+	lo, hi  int
+	base    int            // row of the call at which the job begins
+	out     *batch.Results // its answers, with all columns that the report needs
+	part    *part          // if the call is a stream
+	whole   *batch.Results // out with the columns of derivatives, nil in calls without
 
 	deriving bool // back ends may compute derivatives; whole then has the column of smoothness
 
@@ -146,9 +146,9 @@ func (r *runner) compute(ctx context.Context, m *member, c *chunk) error {
 	if m.derives {
 		out = c.whole
 	}
-	c.asked = *c.job
-	c.asked.Plan = m.plan
-	kernel, err := guard(ctx, m.Backend, &c.asked, c.lo, c.hi, out, &c.tally, &c.count)
+	c.planned = *c.job
+	c.planned.Plan = m.plan
+	kernel, err := guard(ctx, m.Backend, &c.planned, c.lo, c.hi, out, &c.tally, &c.count)
 	if err != nil {
 		return err
 	}

@@ -117,9 +117,9 @@ type Multiplier interface {
 	// Multiplies reports whether the back end takes products of the derivatives that the options configure.
 	Multiplies(o *batch.Options) bool
 
-	// Multiply takes the products of all rows of the job, and returns those that it leaves, in rising order, whose
-	// results are zero; of sums by body, the worlds with such rows. Which are left depends on these rows alone.
-	Multiply(ctx context.Context, job *batch.Job, p *batch.Product) (left []int, err error)
+	// Multiply takes the products of all rows of the job, and returns those that it declines, in rising order, whose
+	// results are zero; of sums by body, the worlds with such rows. Which are declined depends on these rows alone.
+	Multiply(ctx context.Context, job *batch.Job, p *batch.Product) (declined []int, err error)
 }
 
 // multipliedRows is the number of rows whose answers are held at a time: memory that caches hold, and work for all
@@ -127,10 +127,11 @@ type Multiplier interface {
 func multipliedRows() int { return min(4096*max(runtime.GOMAXPROCS(0), 2), 1<<16) }
 
 // Multiply answers the rows of a job, whose results and columns it ignores, and multiplies their Jacobians with
-// vectors, see [batch.Product]. A [Multiplier] hands back products alone; rows that it leaves, and those of other back
-// ends, are answered block by block and multiplied by the differentiator. It returns the number of rows that were not.
+// vectors, see [batch.Product]. A [Multiplier] hands back products alone; rows that it declines, and those of other
+// back ends, are answered block by block and multiplied by the differentiator. It returns the number of rows that were
+// not.
 //
-// Rows without an answer have zeros. With sums by body, worlds that have left rows are answered as a whole.
+// Rows without an answer have zeros. With sums by body, worlds that have declined rows are answered as a whole.
 func (d *Dispatcher) Multiply(ctx context.Context, job *batch.Job, p *batch.Product, o Options) (kept int, err error) {
 	if err := job.CheckInputForm(); err != nil {
 		return 0, err
@@ -153,22 +154,22 @@ func (d *Dispatcher) Multiply(ctx context.Context, job *batch.Job, p *batch.Prod
 		m.worlds = job.Input.(*batch.Worlds)
 		m.rows = len(m.worlds.TemplateA)
 	}
-	left, tried, err := m.ask(ctx, choice.Share[0])
+	declined, tried, err := m.ask(ctx, choice.Share[0])
 	if err != nil {
 		return 0, err
 	}
 	if !tried {
-		left = make([]int, n/m.rows)
-		for i := range left {
-			left[i] = i
+		declined = make([]int, n/m.rows)
+		for i := range declined {
+			declined[i] = i
 		}
 	}
-	for at, block := 0, max(multipliedRows()/m.rows, 1); at < len(left); at += block {
-		if err := m.complete(ctx, left[at:min(at+block, len(left))]); err != nil {
+	for at, block := 0, max(multipliedRows()/m.rows, 1); at < len(declined); at += block {
+		if err := m.complete(ctx, declined[at:min(at+block, len(declined))]); err != nil {
 			return 0, err
 		}
 	}
-	return n - len(left)*m.rows, nil
+	return n - len(declined)*m.rows, nil
 }
 
 // multiplication is one call of Multiply.
@@ -180,34 +181,34 @@ type multiplication struct {
 	derive  Differentiator
 	answers batch.Answers
 	worlds  *batch.Worlds // of sums by body
-	rows    int           // of what is left as a whole: a row, or a world
+	rows    int           // of what is declined as a whole: a row, or a world
 
 	results  *batch.Results // of a block
 	products []float64      // of its rows, where they are summed or copied
 }
 
 // ask has a back end take the products. tried is false if it is none that does, or fails.
-func (m *multiplication) ask(ctx context.Context, b Backend) (left []int, tried bool, err error) {
+func (m *multiplication) ask(ctx context.Context, b Backend) (declined []int, tried bool, err error) {
 	defer recovered("back end "+b.Name(), &err)
 	x, ok := As[Multiplier](b)
 	if !ok || !x.Multiplies(&m.job.Options) {
 		return nil, false, nil
 	}
-	left, err = x.Multiply(ctx, &m.job, m.p)
+	declined, err = x.Multiply(ctx, &m.job, m.p)
 	if err != nil && !ended(ctx, err) {
 		return nil, false, nil // others answer the rows
 	}
-	return left, true, err
+	return declined, true, err
 }
 
 // complete answers rows, or the rows of worlds, and takes their products.
-func (m *multiplication) complete(ctx context.Context, left []int) error {
+func (m *multiplication) complete(ctx context.Context, declined []int) error {
 	in, out := m.p.Kind.Widths()
-	first, n := left[0]*m.rows, len(left)*m.rows
+	first, n := declined[0]*m.rows, len(declined)*m.rows
 	part := batch.Product{Kind: m.p.Kind}
 	sub := &batch.Job{Library: m.job.Library, Options: m.job.Options}
 	sub.Options.WarmStart = nil // a start changes no answer beyond its gap
-	consecutive := left[len(left)-1] == left[0]+len(left)-1
+	consecutive := declined[len(declined)-1] == declined[0]+len(declined)-1
 	var err error
 	if consecutive {
 		if sub.Input, err = m.rowsOf(first, first+n); err != nil {
@@ -215,7 +216,7 @@ func (m *multiplication) complete(ctx context.Context, left []int) error {
 		}
 		part.Operands = m.p.Operands[in*first : in*(first+n)]
 	} else {
-		sub.Input, part.Operands = m.gather(left)
+		sub.Input, part.Operands = m.collect(declined)
 	}
 	if consecutive && m.worlds == nil {
 		part.Results = m.p.Results[out*first : out*(first+n)]
@@ -232,7 +233,7 @@ func (m *multiplication) complete(ctx context.Context, left []int) error {
 	if err := m.derive.Multiply(ctx, sub, first, &part, m.answers); err != nil {
 		return fmt.Errorf("dispatch: products of %d rows: %w", n, err)
 	}
-	for k, unit := range left {
+	for k, unit := range declined {
 		from := part.Results[out*m.rows*k : out*m.rows*(k+1)]
 		switch {
 		case m.worlds != nil:
@@ -257,17 +258,17 @@ func (m *multiplication) rowsOf(lo, hi int) (batch.Input, error) {
 	for i := range list {
 		list[i] = lo/m.rows + i
 	}
-	pairs, _ := m.gather(list)
+	pairs, _ := m.collect(list)
 	return pairs, nil
 }
 
-// gather returns rows, or the rows of worlds, as a list, and their operands.
-func (m *multiplication) gather(left []int) (batch.Input, []float64) {
+// collect returns rows, or the rows of worlds, as a list, and their operands.
+func (m *multiplication) collect(declined []int) (batch.Input, []float64) {
 	in, _ := m.p.Kind.Widths()
-	pairs := batch.NewPairs(len(left) * m.rows)
+	pairs := batch.NewPairs(len(declined) * m.rows)
 	operands := make([]float64, 0, in*pairs.Len())
 	var row batch.Row
-	for k, unit := range left {
+	for k, unit := range declined {
 		first := unit * m.rows
 		for i := range m.rows {
 			m.job.Input.Row(first+i, &row)

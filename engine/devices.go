@@ -284,7 +284,7 @@ func (o *Options) probe(index int, name string) (verdict string, keep bool) {
 	defer cancel()
 	args := append(o.Probe[1:len(o.Probe):len(o.Probe)], strconv.Itoa(index), name)
 	c := exec.CommandContext(ctx, o.Probe[0], args...)
-	var stdout, stderr capped
+	var stdout, stderr limited
 	c.Stdout, c.Stderr, c.WaitDelay = &stdout, &stderr, time.Second
 	err := c.Run()
 	text := stdout.String()
@@ -315,16 +315,16 @@ func interrupted(s *os.ProcessState) bool {
 	return false
 }
 
-// capped keeps the beginning of what is written to it.
-type capped struct{ bytes.Buffer }
+// limited keeps the beginning of what is written to it.
+type limited struct{ bytes.Buffer }
 
-func (c *capped) Write(p []byte) (int, error) {
+func (c *limited) Write(p []byte) (int, error) {
 	c.Buffer.Write(p[:min(len(p), verdictBytes-c.Len())])
 	return len(p), nil
 }
 
 // firstLine returns the line in which the Go runtime names the signal, or else the first one.
-func firstLine(c *capped) string {
+func firstLine(c *limited) string {
 	lines := strings.Split(strings.TrimSpace(c.String()), "\n")
 	line := lines[0]
 	for _, l := range lines {

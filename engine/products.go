@@ -16,9 +16,9 @@ import (
 func (b *Backend) Multiplies(o *batch.Options) bool { return b.Derives(o, batch.ColDNormal) }
 
 // Multiply answers the rows of a job, which stay on the device, and takes products of their Jacobians. It returns the
-// rows that it leaves to the host, in rising order, whose results are zero; of sums by body, worlds in which there are
-// such rows. Which rows are left, and the products of the others, depend on each row alone.
-func (b *Backend) Multiply(ctx context.Context, job *batch.Job, p *batch.Product) (left []int, err error) {
+// rows that it declines, in rising order, whose results are zero; of sums by body, worlds in which there are such rows.
+// Which rows are declined, and the products of the others, depend on each row alone.
+func (b *Backend) Multiply(ctx context.Context, job *batch.Job, p *batch.Product) (declined []int, err error) {
 	if err := b.enter(); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (b *Backend) Multiply(ctx context.Context, job *batch.Job, p *batch.Product
 	if _, err := b.answer(&c, n); err != nil {
 		return nil, err
 	}
-	return c.product.left, nil
+	return c.product.declined, nil
 }
 
 // upTo returns 0 to n-1.
@@ -77,8 +77,8 @@ func upTo(n int) []int {
 // products is what a call with products has beside its answers.
 type products struct {
 	*batch.Product
-	places []uint32 // of sums by body: where the list of each body begins, and the lists, see body_gradients.comp
-	left   []int
+	places   []uint32 // of sums by body: where the list of each body begins, and the lists, see body_gradients.comp
+	declined []int
 }
 
 // list makes the lists of sums by body. It reports false if the worlds are not expanded on the device, or the lists
@@ -175,7 +175,7 @@ func (d *derivation) takeProducts() (derived int64, err error) {
 		copy(p.Results[width*d.first:], recordsIn[float64](from.host.Bytes())[:width*int(d.record.Rows)])
 		for i, code := range words[d.flags:][:d.record.Rows] {
 			if code >= uint32(batch.SmoothnessCount) {
-				p.left = append(p.left, d.first+i)
+				p.declined = append(p.declined, d.first+i)
 				clear(p.Results[width*(d.first+i):][:width])
 			} else {
 				derived++
@@ -191,7 +191,7 @@ func (d *derivation) takeProducts() (derived int64, err error) {
 	for w := range int(r.Worlds) {
 		flags := words[12*n+bodies*w:][:bodies]
 		if slices.ContainsFunc(flags, func(f uint32) bool { return f != 0 }) {
-			p.left = append(p.left, first+w)
+			p.declined = append(p.declined, first+w)
 			clear(p.Results[batch.BodyWidth*bodies*(first+w):][:batch.BodyWidth*bodies])
 			derived -= p.rowsOf(first+w, r.Pairs)
 		}

@@ -303,19 +303,19 @@ func (f Frustum) Residual(p r3.Vec) float64 {
 // l ≥ 0, and the trapezium with corners (0, ∓half), (bottom, -half), (top, half).
 func coneResidual(bottom, top, half float64, p r3.Vec) float64 {
 	l := math.Sqrt(p.X*p.X + p.Y*p.Y)
-	cap := math.Abs(p.Z) - half
+	axial := math.Abs(p.Z) - half
 	// Along and across the slanted side, from its lower corner.
 	length := math.Sqrt((bottom-top)*(bottom-top) + 4*half*half)
 	c, s := 2*half/length, (bottom-top)/length
 	side := (l-bottom)*c + (p.Z+half)*s
 	along := (p.Z+half)*c - (l-bottom)*s
 	switch {
-	case side <= 0 && cap <= 0:
-		return max(side, cap)
+	case side <= 0 && axial <= 0:
+		return max(side, axial)
 	case side > 0 && along > 0 && along < length:
 		return side
 	case p.Z >= half && l <= top, p.Z <= -half && l <= bottom:
-		return cap
+		return axial
 	case 2*along > length:
 		return math.Hypot(l-top, p.Z-half)
 	default: // also NaN

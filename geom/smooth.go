@@ -24,11 +24,11 @@ func (r *radii) BoundingRadius() float64 { return r.outer }
 // body is some hundred times as long as thick: then it is at least that of the polytope.
 func (r *radii) Inradius() float64 { return r.inner }
 
-// radiiGap is the relative gap at which the search for the radii ends, and maxRadiiNodes
+// radiiTolerance is the relative tolerance at which the search for the radii ends, and maxRadiiNodes
 // the number of triangles after which it goes on for the bounding radius alone.
 const (
-	radiiGap      = 0.01
-	maxRadiiNodes = 1 << 14
+	radiiTolerance = 0.01
+	maxRadiiNodes  = 1 << 14
 )
 
 // measure finds both radii by branch and bound over the sphere of directions, cut into
@@ -69,7 +69,7 @@ func (r *radii) measure(b powered, center r3.Vec, floor float64) {
 		rho := math.Abs(r3.Dot(normal, n.d[0]))
 		hi := max(n.h[0], n.h[1], n.h[2]) / rho
 		lo := min(r3.Dot(x, n.d[0]), r3.Dot(x, n.d[1]), r3.Dot(x, n.d[2]))
-		if hi <= most*(1+radiiGap) && (lo >= least*(1-radiiGap) || nodes > maxRadiiNodes) {
+		if hi <= most*(1+radiiTolerance) && (lo >= least*(1-radiiTolerance) || nodes > maxRadiiNodes) {
 			lower, upper = min(lower, lo), max(upper, hi)
 			continue
 		}

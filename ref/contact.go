@@ -68,7 +68,7 @@ func (e *expansion) projection() Vertex {
 // or so little below it that the difference up to the projection is within the tolerance. Smaller
 // tilts are tried until the vertex qualifies.
 func (e *expansion) supportNear(u r3.Vec, length float64, v *Vertex) bool {
-	for tilt := 0.25; tilt > minTilt && e.iter < e.cap; tilt /= 16 {
+	for tilt := 0.25; tilt > minTilt && e.iter < e.limit; tilt /= 16 {
 		e.support(unit(r3.Add(e.axis, r3.Scale(tilt, u))), v)
 		below, ahead := -e.lower-r3.Dot(e.axis, v.W), r3.Dot(u, v.W)+length
 		if !(ahead > e.rounding/4) {

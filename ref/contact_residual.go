@@ -313,11 +313,11 @@ func (p *Contacts) setIslands(points []ContactPoint) {
 	}
 }
 
-// islandGap are the terms of the duality gap of an island.
-type islandGap struct {
+// islandDuality are the terms of the duality gap of an island.
+type islandDuality struct {
 	outside   bool    // an impulse lies outside of its cone
 	rigid     bool    // a contact has no normal compliance
-	gap       float64 // λᵀc
+	product   float64 // λᵀc
 	compliant float64 // Σ λ_N·w + ½w²/R_N
 	sigma     float64 // max w_i/m_i
 	push      float64 // λᵀJv_0
@@ -335,7 +335,7 @@ type islandGap struct {
 // Rounding is not bounded here: γ is resolved to about 1e-16 of its terms, the error to the root of that.
 func (p *Contacts) ErrorBounds(lambda []float64) []float64 {
 	lambda = scaledSlice(1/p.units.impulse(), lambda)
-	islands := make([]islandGap, len(p.bodies))
+	islands := make([]islandDuality, len(p.bodies))
 	c := p.contactVelocity(lambda)
 	w := make([]float64, p.Points())
 	rigid := false
@@ -343,7 +343,7 @@ func (p *Contacts) ErrorBounds(lambda []float64) []float64 {
 		l, of := [3]float64(lambda[3*k:]), &islands[p.island[k]]
 		w[k] = max(0, mu*math.Hypot(c[3*k], c[3*k+1])-c[3*k+2])
 		of.outside = of.outside || !(coneDistance(l, mu) <= 1e-14*norm3(l)) // what rounding leaves
-		of.gap += dotSlices(l[:], c[3*k:3*k+3])
+		of.product += dotSlices(l[:], c[3*k:3*k+3])
 		if rN := p.r[3*k+2]; rN > 0 {
 			of.compliant += l[2]*w[k] + w[k]*w[k]/(2*rN)
 		} else {
@@ -356,11 +356,11 @@ func (p *Contacts) ErrorBounds(lambda []float64) []float64 {
 	out := make([]float64, p.Points())
 	for k := range out {
 		of := &islands[p.island[k]]
-		gap := of.gap + of.compliant
+		duality := of.product + of.compliant
 		if of.rigid {
-			gap = of.gap + of.sigma*of.push + of.sigma*of.sigma*of.norm/2
+			duality = of.product + of.sigma*of.push + of.sigma*of.sigma*of.norm/2
 		}
-		out[k] = math.Sqrt(2*max(0, gap)*p.rigid[k]) * p.units.speed
+		out[k] = math.Sqrt(2*max(0, duality)*p.rigid[k]) * p.units.speed
 		if of.outside || math.IsInf(of.sigma, 1) {
 			out[k] = math.Inf(1)
 		}
@@ -369,7 +369,7 @@ func (p *Contacts) ErrorBounds(lambda []float64) []float64 {
 }
 
 // addEscape sets σ, which is +Inf where the escape velocity enters a contact, and the terms of v_0.
-func (p *Contacts) addEscape(lambda, w []float64, islands []islandGap) {
+func (p *Contacts) addEscape(lambda, w []float64, islands []islandDuality) {
 	v0, margins := p.escape()
 	var d, momentum mat.VecDense
 	d.MulVec(p.j, v0)

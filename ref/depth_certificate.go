@@ -57,9 +57,9 @@ func (t *trustRegion) certifyDepth(p *Pair, r *Result, ws *Workspace) bool {
 		}
 		ws.points = e.points(ws.points[:0])
 		was := t.point
-		t.cap = t.iter + defaultRTRIterations
+		t.limit = t.iter + defaultRTRIterations
 		if t.o.MaxIterations > 0 {
-			t.cap = t.iter + t.o.MaxIterations
+			t.limit = t.iter + t.o.MaxIterations
 		}
 		// The witnesses of a direction that is no minimum lie off it: EPA cannot use them either.
 		if t.minimize(lower); !(t.h < was.h && t.norm <= t.stop) {
@@ -115,7 +115,7 @@ func (e *expansion) cover(caps []capCertificate, low float64) (v verdict, lower 
 			e.apices++ // otherwise the polytope contains the apex, or rounding keeps it out
 		}
 	}
-	for last := min(e.iter+coverSteps, e.cap); e.iter < last; {
+	for last := min(e.iter+coverSteps, e.limit); e.iter < last; {
 		f, live := e.poly.nearest()
 		if !live {
 			return unproved, r3.Vec{}

@@ -18,7 +18,7 @@ type descent struct {
 	tol      float64 // wanted gap of the signed distance
 	stop     float64 // gap of the computed bounds at which tol is met, rounding included
 	rounding float64 // p.Roundoff()
-	cap      int
+	limit    int
 
 	by    StepSolver // of the steps that are traced
 	s     Simplex
@@ -44,15 +44,15 @@ const distanceTolerance = 1e-12
 
 // reset takes the question over by value: a descent that held pointers would
 // force every caller's pair and options to the heap.
-func (d *descent) reset(p *Pair, o *Options, defaultCap int) {
+func (d *descent) reset(p *Pair, o *Options, defaultLimit int) {
 	d.p, d.o = *p, *o
 	d.iter, d.level, d.s.N = 0, 0, 0
 	d.rounding = p.Roundoff()
 	d.tol = p.tolerance(o, distanceTolerance)
 	d.stop = p.stopGap(d.tol)
-	d.cap = o.MaxIterations
-	if d.cap == 0 {
-		d.cap = defaultCap
+	d.limit = o.MaxIterations
+	if d.limit == 0 {
+		d.limit = defaultLimit
 	}
 	d.best, d.lower = math.Inf(-1), math.Inf(-1)
 	// x₀ = c¹ − c², the difference of the centers [Montaut2022]. The direction alone

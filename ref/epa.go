@@ -53,12 +53,12 @@ type expansion struct {
 	poly     polytope
 	rounding float64
 	iter     int
-	cap      int
+	limit    int
 
-	tol     float64 // wanted gap of a depth
-	distTol float64 // wanted gap of a distance
-	stop    float64 // gap of the computed bounds at which tol is met, rounding included
-	apart   float64 // the same for distTol, wanted until the shapes are proved to overlap
+	tol          float64 // wanted gap of a depth
+	distTol      float64 // wanted gap of a distance
+	stop         float64 // gap of the computed bounds at which tol is met, rounding included
+	stopDistance float64 // the same for distTol, wanted until the shapes are proved to overlap
 
 	known  bounds  // of a direction known beforehand, see epaFrom
 	met    Vertex  // the point of D closest to the origin known beforehand,
@@ -87,10 +87,10 @@ func (e *expansion) reset(p *Pair, o *Options) {
 	if !p.polytopes() {
 		e.tol = p.tolerance(o, curvedDepthTolerance)
 	}
-	e.stop, e.apart = p.stopGap(e.tol), p.stopGap(e.distTol)
-	e.cap = o.MaxIterations
-	if e.cap == 0 {
-		e.cap = defaultEPAIterations
+	e.stop, e.stopDistance = p.stopGap(e.tol), p.stopGap(e.distTol)
+	e.limit = o.MaxIterations
+	if e.limit == 0 {
+		e.limit = defaultEPAIterations
 	}
 	e.bounds = bounds{lower: math.Inf(-1), upper: math.Inf(1), axis: r3.Vec{X: 1}}
 	e.known.lower, e.within = math.Inf(-1), math.Inf(1)
@@ -147,7 +147,7 @@ func (e *expansion) run() {
 			e.bounds = e.now
 		}
 		switch {
-		case outcome == answered || e.iter >= e.cap:
+		case outcome == answered || e.iter >= e.limit:
 			return
 		case outcome == setAside:
 			if face := &e.poly.faces[f]; !face.out {
@@ -217,7 +217,7 @@ func (e *expansion) expandAlong(f int32, n r3.Vec) outcome {
 	if e.known.lower >= e.now.lower && e.now.upper < e.p.Radius {
 		e.now.lower, e.now.axis, e.now.near = e.known.lower, e.known.axis, e.known.near
 	}
-	stop := e.apart
+	stop := e.stopDistance
 	if e.now.upper < e.p.Radius { // a depth
 		stop = e.stop
 	}

@@ -28,7 +28,7 @@ func FrankWolfe(p *Pair, o Options, ws *Workspace) Result {
 		if d.settled() {
 			return d.result(false)
 		}
-		if d.iter >= d.cap {
+		if d.iter >= d.limit {
 			return d.result(d.best <= d.rounding)
 		}
 		if d.s.N == 0 {

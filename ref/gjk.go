@@ -35,7 +35,7 @@ func (d *descent) descend(johnson bool) (inside bool) {
 	d.by = StepGJK
 	for {
 		d.support(d.direction(), true)
-		if d.settled() || d.iter >= d.cap {
+		if d.settled() || d.iter >= d.limit {
 			return false
 		}
 		progress, inside := d.project(johnson)
@@ -91,7 +91,7 @@ func (d *descent) accelerate(nesterov, normalize bool) (inside bool) {
 		d.by = StepNesterov
 	}
 	dir, last := d.x, d.x // d₋₁ = s₋₁ = x₀
-	for k := 0; d.iter < d.cap-1; k++ {
+	for k := 0; d.iter < d.limit-1; k++ {
 		delta := float64(k+1) / float64(k+3)
 		y := d.x
 		if nesterov {

@@ -62,7 +62,7 @@ func (e *expansion) revolved() bool {
 		// Rotating a vertex of D moves it off D by at most the slack, and so does rotating D itself.
 		loose := 2*c.slack + m.loose
 		inside, done := near.key > e.rounding, h-near.key <= max(e.stop-loose, e.stop/2)
-		if inside && (done || e.iter >= e.cap) {
+		if inside && (done || e.iter >= e.limit) {
 			b := bounds{lower: -h, upper: -near.key + loose, axis: near.normal}
 			x := r3.Scale(near.key, near.normal)
 			var on rim
@@ -80,7 +80,7 @@ func (e *expansion) revolved() bool {
 			e.bounds = b
 			return true
 		}
-		if e.iter >= e.cap || !(h > near.key+4*eps*e.p.scale) {
+		if e.iter >= e.limit || !(h > near.key+4*eps*e.p.scale) {
 			return false // within rounding of the edge: it cannot be expanded
 		}
 		m.corners = append(m.corners, v)

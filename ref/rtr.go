@@ -72,7 +72,7 @@ type trustRegion struct {
 	tol      float64
 	stop     float64
 	rounding float64
-	cap      int
+	limit    int
 	iter     int
 
 	point
@@ -96,9 +96,9 @@ func (t *trustRegion) reset(p *Pair, o *Options) {
 	}
 	t.tol = p.tolerance(o, distanceTolerance)
 	t.stop = p.stopGap(t.tol)
-	t.cap = o.MaxIterations
-	if t.cap == 0 {
-		t.cap = defaultRTRIterations
+	t.limit = o.MaxIterations
+	if t.limit == 0 {
+		t.limit = defaultRTRIterations
 	}
 }
 
@@ -109,7 +109,7 @@ func (t *trustRegion) minimize(x r3.Vec) {
 	radius := startRegion
 	fresh := true
 	var m model
-	for t.iter < t.cap {
+	for t.iter < t.limit {
 		if fresh {
 			m = t.model()
 			t.norm = math.Hypot(m.g[0], m.g[1])
@@ -206,12 +206,12 @@ func solveRTR(p *Pair, o Options, ws *Workspace) Result {
 		return r
 	}
 	t := *ws.trustRegion()
-	spent := r.Iterations
+	before := r.Iterations
 	q := p.eroded()
 	if ws == nil || !(t.h > 0) || !(t.norm <= t.stop) || o.Boolean {
 		o.Method = MethodGJK
 		again := solve(p, o, ws)
-		again.Iterations += spent
+		again.Iterations += before
 		if again.Ended == EndedByMethod {
 			again.Ended = EndedByGJK
 		}
@@ -220,12 +220,12 @@ func solveRTR(p *Pair, o Options, ws *Workspace) Result {
 	if t.proveEllipsoids(p, &r) || t.certifyDepth(p, &r, ws) {
 		return r
 	}
-	spent = t.iter
+	before = t.iter
 	again := epaFrom(&q, o, &t, ws)
 	if again.Status == Undecided && o.deduct(again.Iterations) {
 		again = retryFromNormal(&q, o, again, ws)
 	}
-	again.Iterations += spent
+	again.Iterations += before
 	if again.Ended == EndedByMethod {
 		again.Ended = EndedByEPA
 	}

@@ -77,8 +77,8 @@ func solveByCores(p *Pair, o Options, ws *Workspace) Result {
 	if !needsDepth(&r, &o, &q) {
 		return r
 	}
-	spent := r.Iterations
-	if !o.deduct(spent) {
+	before := r.Iterations
+	if !o.deduct(before) {
 		return r
 	}
 	start := r.Simplex
@@ -86,7 +86,7 @@ func solveByCores(p *Pair, o Options, ws *Workspace) Result {
 	if r.Status == Undecided && o.deduct(r.Iterations) {
 		r = retryFromNormal(&q, o, r, ws)
 	}
-	r.Iterations += spent
+	r.Iterations += before
 	if r.Ended == EndedByMethod {
 		r.Ended = EndedByEPA
 	}
@@ -110,10 +110,10 @@ func expandBriefly(p, q *Pair, o Options, start *Simplex, ws *Workspace) Result 
 	if ok {
 		return found
 	}
-	spent := max(r.Iterations, found.Iterations)
-	o.MaxIterations = defaultEPAIterations - spent
+	before := max(r.Iterations, found.Iterations)
+	o.MaxIterations = defaultEPAIterations - before
 	r = EPA(q, o, start, ws)
-	r.Iterations += spent
+	r.Iterations += before
 	return r
 }
 
@@ -132,12 +132,12 @@ func (o *Options) deduct(n int) bool {
 func retryFromNormal(p *Pair, o Options, r Result, ws *Workspace) Result {
 	o.WarmStart = r.Normal
 	again := gjk(p, &o, false, ws)
-	spent := r.Iterations + again.Iterations
+	before := r.Iterations + again.Iterations
 	if again.Upper-again.Lower < r.Upper-r.Lower {
 		r = again
 		r.Ended = EndedByGJK
 	}
-	r.Iterations = spent
+	r.Iterations = before
 	return r
 }
 

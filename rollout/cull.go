@@ -91,7 +91,7 @@ func (t *tile) cull() {
 	if t.place.culler != nil { // for all worlds, so that the bits of a world do not depend on its tile
 		n := t.c.vectors.worlds
 		for w := t.lo; w < t.hi && t.goOn(int64(n)*t.c.vectors.all); w += n {
-			t.cullLanes(w, min(n, t.hi-w))
+			t.cullByKernel(w, min(n, t.hi-w))
 		}
 		return
 	}
@@ -559,9 +559,9 @@ func (v *vectors) culler() batch.Culler {
 	return v.kernels.NewCuller(&v.Culling)
 }
 
-// cullLanes culls n worlds from w on by a kernel, at most as many as it takes at a time; of fewer the last one is
+// cullByKernel culls n worlds from w on by a kernel, at most as many as it takes at a time; of fewer the last one is
 // repeated. Worlds with an invalid pose, or one whose quaternion has to be scaled first, are culled one by one.
-func (t *tile) cullLanes(w, n int) {
+func (t *tile) cullByKernel(w, n int) {
 	v, p := t.c.vectors, t.place
 	stride := v.Stride
 	poses := t.c.worlds.Poses[w*stride : (w+n)*stride]

@@ -118,7 +118,7 @@ func TestRefused(t *testing.T) {
 		{"does not apply to the query growth", ok(), Options{HasMaxDistance: true,
 			Options: batch.Options{Query: batch.Growth}}},
 		{"warm start", ok(), Options{Options: batch.Options{WarmStart: poses(1)}}},
-		{"unknown reduce(7)", ok(), Options{Reduce: 7}},
+		{"unknown reduction(7)", ok(), Options{Reduce: 7}},
 		{"blocks of -1", ok(), Options{BlockPairs: -1}},
 		{"-1 workers", ok(), Options{Workers: -1}},
 		{"tolerance -1", ok(), Options{Options: batch.Options{Tolerance: -1}}},

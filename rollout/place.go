@@ -305,8 +305,8 @@ func lowerOfBalls(a, b *placedPart) float64 {
 // lowerOfBoxes bounds the distance of two parts from below by the boxes that contain them.
 //
 // In the frame of one box, the other part lies within the interval of its box along each axis, so that the distance
-// is at least the norm of the gaps between the intervals. The distance of the box from the center of the ball of the
-// other part, less its radius, is a second bound.
+// is at least the norm of the distances between the intervals. The distance of the box from the center of the ball of
+// the other part, less its radius, is a second bound.
 func lowerOfBoxes(a, b *placedPart) float64 {
 	switch {
 	case a.unbounded && b.unbounded:
@@ -330,14 +330,14 @@ func lowerOfBoxes(a, b *placedPart) float64 {
 			reach += eb[j] * c[j]
 			alongB[j] += ea[i] * c[j]
 		}
-		if gap := t[i] - reach; gap > 0 {
-			ofA += gap * gap
+		if beyond := t[i] - reach; beyond > 0 {
+			ofA += beyond * beyond
 		}
 	}
 	for j := range 3 {
 		u[j] = math.Abs(b.axes[j]*d.X + b.axes[3+j]*d.Y + b.axes[6+j]*d.Z)
-		if gap := u[j] - eb[j] - alongB[j]; gap > 0 {
-			ofB += gap * gap
+		if beyond := u[j] - eb[j] - alongB[j]; beyond > 0 {
+			ofB += beyond * beyond
 		}
 	}
 	boxes := math.Sqrt(max(ofA, ofB))

@@ -256,7 +256,7 @@ func (c *sweepCuller) beyond(world int, a, b int32) (lower float64, legs int, ok
 	}
 	lower = math.Inf(1)
 	for leg := range c.s.motions.WayPoints() - 1 {
-		l, ok := c.apart(world, leg, a, b)
+		l, ok := c.separation(world, leg, a, b)
 		if !ok {
 			return 0, leg + 1, false
 		}
@@ -265,8 +265,8 @@ func (c *sweepCuller) beyond(world int, a, b int32) (lower float64, legs int, ok
 	return lower, c.s.motions.WayPoints() - 1, true
 }
 
-// apart bounds the distance of two bodies between two way points from below, where that exceeds what matters.
-func (c *sweepCuller) apart(world, leg int, a, b int32) (lower float64, ok bool) {
+// separation bounds the distance of two bodies between two way points from below, where that exceeds what matters.
+func (c *sweepCuller) separation(world, leg int, a, b int32) (lower float64, ok bool) {
 	x, y := c.waysOf(world, a)[leg:leg+2], c.waysOf(world, b)[leg:leg+2]
 	if math.IsInf(x[0].r+y[0].r, 1) {
 		return 0, false // a half-space
@@ -296,9 +296,9 @@ func (s *sweeper) pairsOf(world int, a, b int32) int64 {
 	return int64(len(s.bodies.Parts(s.motions.Body(world, a)))) * int64(len(s.bodies.Parts(s.motions.Body(world, b))))
 }
 
-// noteApart takes the lower bound of a leg that needs no parts. The centers of the first parts at its beginning bound
-// the distance from above. The caller counts its pairs.
-func (s *sweeper) noteApart(row int, lower float64) {
+// noteSeparation takes the lower bound of a leg that needs no parts. The centers of the first parts at its beginning
+// bound the distance from above. The caller counts its pairs.
+func (s *sweeper) noteSeparation(row int, lower float64) {
 	world, a, b := s.of(row)
 	x, sizeA := s.firstPart(world, s.leg, a)
 	y, sizeB := s.firstPart(world, s.leg, b)
@@ -308,9 +308,9 @@ func (s *sweeper) noteApart(row int, lower float64) {
 
 // noteUpper takes an upper bound of the distance: of the centers of the first parts at a way point, computed from
 // coordinates of the given size.
-func (s *sweeper) noteUpper(row, way int, apart, size float64) {
+func (s *sweeper) noteUpper(row, way int, distance, size float64) {
 	r := s.out
-	if upper := apart*roundUp + placeSlack*size; upper < r.Upper[row] {
+	if upper := distance*roundUp + placeSlack*size; upper < r.Upper[row] {
 		r.Upper[row], r.Closest[row], r.PartA[row], r.PartB[row] = upper, float64(way), 0, 0
 	}
 }

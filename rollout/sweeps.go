@@ -348,8 +348,8 @@ func (s *sweeper) advance(ctx context.Context) error {
 			world, a, b := s.of(row)
 			n := int(s.pairsOf(world, a, b))
 			if s.o.HasMaxDistance {
-				if lower, ok := s.culler.apart(world, s.leg, a, b); ok {
-					s.noteApart(row, lower)
+				if lower, ok := s.culler.separation(world, s.leg, a, b); ok {
+					s.noteSeparation(row, lower)
 					count.culled += int64(n)
 					n = 0
 				}

@@ -179,9 +179,9 @@ bool isVisible(dvec3 w) {
     return visible;
 }
 
-// addPendingVertices adds the stored vertices to the polytope, which it rebuilds if that is due. It returns false if
+// addStoredVertices adds the stored vertices to the polytope, which it rebuilds if that is due. It returns false if
 // the polytope fails.
-bool addPendingVertices() {
+bool addStoredVertices() {
     if (rebuildPolytope) {
         for (uint v = 0u; v < storedVertices; v++) {
             dvec3 source = sourceOf(v), w = vertexOf(v);
@@ -254,7 +254,7 @@ bool certifyMinimum(uint limit, out uint steps) {
             if (!found || steps >= limit) return false;
         }
         if (startVertices == 4u) {
-            if (!addPendingVertices()) return false;
+            if (!addStoredVertices()) return false;
             if (certified()) return true;
         }
         dvec3 a, w = supportOfDifference(nextDirection(), a);

@@ -131,7 +131,7 @@ struct Cone {
 
 struct MinimaSearch {
     dvec3 n, e0, e1;
-    double bound, apart, rolling;
+    double bound, halfCosine, rolling;
 };
 
 Cone cones[MAX_CONES]; // that are not ruled out
@@ -241,7 +241,7 @@ bool consider(MinimaSearch f, Cone c, uint round_, uint perSupport) {
     dvec3 y = differenceSupport(d, f.rolling);
     passesUsed += perSupport;
     knownPoints[round_ % KNOWN_POINTS] = y;
-    if (dotProduct(y, d) <= f.bound && dotProduct(d, f.n) < f.apart) return true;
+    if (dotProduct(y, d) <= f.bound && dotProduct(d, f.n) < f.halfCosine) return true;
     double h[4];
     for (uint j = 0u; j < 4u; j++) h[j] = dotProduct(y, u[j]) - need[j];
     if (min(min(h[0], h[1]), min(h[2], h[3])) > 0.0lf) return false;
@@ -289,7 +289,7 @@ uint otherMinimum(System s, double size) {
     if (isDeep(f, zone)) return NO_OTHER_MINIMUM;
     zone = min(zone, 1.0lf);
     double square = zone * zone, cosine = (1.0lf - square) / (1.0lf + square);
-    f.apart = (4.0lf - square) / (4.0lf + square);
+    f.halfCosine = (4.0lf - square) / (4.0lf + square);
     // The principal directions of K: half of the angle of (kxx - kyy, 2·kxy).
     dvec2 twice = dvec2(s.k.x - s.k.z, 2.0lf * s.k.y);
     double length_ = squareRoot(dot2(twice, twice)), share = length_ > 0.0lf ? 0.5lf * twice.x / length_ : 0.5lf;

@@ -46,14 +46,14 @@ bool isAnswered(uint row) {
     return (words[at + row] & mask) != mask;
 }
 
-const uint LEFT = NONE - 1u;
+const uint DECLINED_GROUP = NONE - 1u;
 
-// leastRow returns the row of a group that counts, NONE if there is none, and LEFT if the host has to tell.
+// leastRow returns the row of a group that counts, NONE if there is none, and DECLINED_GROUP if the host has to tell.
 uint leastRow(uint group, uint lo, uint hi) {
     uint best = NONE;
     double least = 0.0lf;
     for (uint row = lo; row < hi; row++) {
-        if (!isAnswered(row)) return LEFT;
+        if (!isAnswered(row)) return DECLINED_GROUP;
         double d = answerAt(COLUMN_DISTANCE, row);
         if (best != NONE && !(d < least)) continue;
         best = row;
@@ -71,7 +71,7 @@ uint leastRow(uint group, uint lo, uint hi) {
         own = own && from >= lower && to >= upper;
     }
     if ((query.flags & FLAG_CUT_OFF) != 0u && lowest > cutOff()) return NONE;
-    return own ? best : LEFT;
+    return own ? best : DECLINED_GROUP;
 }
 
 void main() {
@@ -79,10 +79,10 @@ void main() {
     if (group >= query.groups) return;
     uint firstSet = firstSetOf(group), endSet = firstSetOf(group + 1u);
     uint row = leastRow(group, firstRowOf(firstSet), firstRowOf(endSet));
-    if (!loopsCompleted()) row = LEFT;
+    if (!loopsCompleted()) row = DECLINED_GROUP;
     uint codes = 2u * TWIST_WIDTH * query.sets;
     for (uint set = firstSet; set < endSet; set++) {
-        if (row == LEFT) {
+        if (row == DECLINED_GROUP) {
             derived[codes + set] = NOT_DERIVED;
         } else if (row >= firstRowOf(set) && row < firstRowOf(set + 1u)) {
             selected[2u * row] = set;

@@ -153,12 +153,12 @@ real2 boundedStep(Iterate p, real radius) {
 }
 
 // searchRegion runs the method from the unit direction x with the given radius of the region. It ends when the gradient
-// is below half of gradientGap and no direction has a curvature below -gradientGap, when h is below valueLimit, when
-// rounding prevents progress, or at the limit on evaluations. valueRounding bounds the rounding of h.
+// is below half of gradientTolerance and no direction has a curvature below -gradientTolerance, when h is below
+// valueLimit, when rounding prevents progress, or at the limit on evaluations. valueRounding bounds the rounding of h.
 //
 // ended is set to false where it was the limit that stopped the search. It continues with the same iterates from the
 // direction of the result, which is evaluated again, and the radius of the region.
-Iterate searchRegion(real3 x, inout real radius, real gradientGap, real valueRounding, real valueLimit,
+Iterate searchRegion(real3 x, inout real radius, real gradientTolerance, real valueRounding, real valueLimit,
                      uint evaluationLimit, inout uint evaluationCount, out bool ended) {
     Iterate p;
     real stepLength = real(0), predictedDecrease = real(0);
@@ -184,7 +184,8 @@ Iterate searchRegion(real3 x, inout real radius, real gradientGap, real valueRou
             if (!(ratio >= real(0.25))) radius = real(0.25) * min(radius, stepLength);
             else if (ratio > real(0.75)) radius = min(real(2) * radius, MAX_REGION);
         }
-        bool stationary = p.gradientNorm <= real(0.5) * gradientGap && smallestEigenvalue(p.hessian) >= -gradientGap;
+        bool stationary =
+            p.gradientNorm <= real(0.5) * gradientTolerance && smallestEigenvalue(p.hessian) >= -gradientTolerance;
         if (stationary || p.h < valueLimit) return p;
         real2 v = boundedStep(p, radius);
         stepLength = squareRoot(dotProduct2(v, v));
@@ -200,11 +201,12 @@ Iterate searchRegion(real3 x, inout real radius, real gradientGap, real valueRou
 }
 
 // trustRegion is searchRegion from the direction x, in one go.
-Iterate trustRegion(real3 x, real gradientGap, real valueRounding, real valueLimit, uint evaluationLimit,
+Iterate trustRegion(real3 x, real gradientTolerance, real valueRounding, real valueLimit, uint evaluationLimit,
                     inout uint evaluationCount) {
     real radius = START_REGION;
     bool ended;
-    return searchRegion(x, radius, gradientGap, valueRounding, valueLimit, evaluationLimit, evaluationCount, ended);
+    return searchRegion(x, radius, gradientTolerance, valueRounding, valueLimit, evaluationLimit, evaluationCount,
+                        ended);
 }
 
 #endif

@@ -191,9 +191,9 @@ var growthFactor = rules{
 	exact: func(a *auditor, _ *claim) bool {
 		return polytopeBody(a.p.shape[0]) && polytopeBody(a.p.shape[1])
 	},
-	solvedBy: (*auditor).growthMethod,
+	solvedBy: (*auditor).growthSolver,
 	direct: func(a *auditor) bool {
-		return a.growthMethod(batch.SolverClosedForm) || a.growthMethod(batch.SolverAxes)
+		return a.growthSolver(batch.SolverClosedForm) || a.growthSolver(batch.SolverAxes)
 	},
 	solve: (*comparer).growth,
 	// Rounding is part of the bounds, and of the reference's.
@@ -205,7 +205,7 @@ func (a *auditor) distance(i int, c *claim) {
 	a.checkNormal(i, c)
 	a.checkInterval(c)
 	a.checkIterations(i, c)
-	a.checkMethod(i, c)
+	a.checkSolver(i, c)
 	a.checkWitnesses(i, c)
 	a.checkContact(c)
 	a.checkSeparation(c)

@@ -387,7 +387,7 @@ func (a *derivativeAuditor) central(i int, g, t *twists12, here *reading, f *fou
 		}
 		if a.job.Results.Columns&batch.ColDDistance != 0 {
 			f.value = true
-			f.near(batch.ColDDistance, "central difference", g.dot(t), d.value, d.error+a.doubtful(g, t))
+			f.near(batch.ColDDistance, "central difference", g.dot(t), d.value, d.error+a.claimError(g, t))
 		}
 		if a.job.Options.Derivative.Mode == batch.ExactDerivative {
 			a.fullColumns(i, t, &d, f)
@@ -437,8 +437,8 @@ func (a *derivativeAuditor) randomTwists(rng *rand.Rand) (t twists12) {
 	return t
 }
 
-// doubtful is the error that the claim of a row may have along twists.
-func (a *derivativeAuditor) doubtful(g, t *twists12) float64 {
+// claimError is the error that the claim of a row may have along twists.
+func (a *derivativeAuditor) claimError(g, t *twists12) float64 {
 	relative := 1e-7
 	if a.job.Results.Precision == batch.Single {
 		relative = 1e-6
@@ -552,7 +552,7 @@ func (a *derivativeAuditor) between(g, t *twists12, here *reading, smoothness ba
 	if !ahead.ok || !behind.ok {
 		return false
 	}
-	allowed := h*v*v/delta + a.doubtful(g, t) + 4*v*gap/delta + (2*gap+max(ahead.gap, behind.gap)+here.gap)/h
+	allowed := h*v*v/delta + a.claimError(g, t) + 4*v*gap/delta + (2*gap+max(ahead.gap, behind.gap)+here.gap)/h
 	if !(allowed <= 0.05*v) {
 		return false
 	}

@@ -302,8 +302,8 @@ func (a *derivativeAuditor) reportedGrowth(v *reported, n, fromA, fromB r3.Vec) 
 	v.a = point(fromA, g.center[0], hA)
 	v.b = point(fromB, r3.Sub(g.center[1], a.offset), -hB)
 	// A normal that is rounded by u changes α by the part u·|c_B - c_A|/h, and so the points across n.
-	turned := 4 * a.columnRounding() * (norm(g.ray) + g.reach) / (hA + hB)
-	v.error = (v.error + turned*(norm(v.a)+norm(v.b))) * (1 + 1/v.value)
+	rotated := 4 * a.columnRounding() * (norm(g.ray) + g.reach) / (hA + hB)
+	v.error = (v.error + rotated*(norm(v.a)+norm(v.b))) * (1 + 1/v.value)
 	return true
 }
 

@@ -160,7 +160,7 @@ func (a *auditor) growth(i int, c *claim) {
 	a.checkGrowthNormal(i, c)
 	a.checkInterval(c)
 	a.checkIterations(i, c)
-	a.checkMethod(i, c)
+	a.checkSolver(i, c)
 	witnesses := a.checkGrowthWitnesses(i, c)
 	a.checkPoint(i, c)
 
@@ -295,10 +295,10 @@ func (a *auditor) checkScaled(id checkID, i int, c *claim, k int, column *batch.
 		allowed: a.u*(norm(x)+alpha*(norm(w)+norm(arm))) + a.p.rounding*(1+alpha)})
 }
 
-// growthMethod reports whether s may have answered a growth query for these shapes: a formula for spheres, for
+// growthSolver reports whether s may have answered a growth query for these shapes: a formula for spheres, for
 // half-spaces and where the centers coincide, axes for boxes, Newton's method where a shape is curved, and the
 // simplex method for all bounded pairs.
-func (a *auditor) growthMethod(s batch.Solver) bool {
+func (a *auditor) growthSolver(s batch.Solver) bool {
 	x, y := a.p.shape[0], a.p.shape[1]
 	half := a.p.half >= 0
 	switch s {

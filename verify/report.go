@@ -24,7 +24,7 @@ const (
 	checkBits
 	checkGap
 	checkIterations
-	checkMethod
+	checkSolver
 	checkNormal
 	checkPlane
 	checkMemberA
@@ -47,7 +47,7 @@ var checkTexts = [checkCount][2]string{
 	checkBits:       {"bits", "a clear bit exactly if the status is separated"},
 	checkGap:        {"gap", "the gap is finite, not negative and within the tolerance"},
 	checkIterations: {"iterations", "at least one if a solver had to iterate"},
-	checkMethod:     {"method", "the solver is one that can answer the query for these shapes"},
+	checkSolver:     {"method", "the solver is one that can answer the query for these shapes"},
 	checkNormal:     {"normal", "the normal is a unit vector"},
 	checkPlane:      {"plane", "the support plane along the normal proves distance - gap"},
 	checkMemberA:    {"member_a", "witness_a lies in A"},

@@ -360,16 +360,16 @@ func vec(f *batch.Values, i int) r3.Vec {
 	return r3.Vec{X: f.At(3 * i), Y: f.At(3*i + 1), Z: f.At(3*i + 2)}
 }
 
-// checkMethod checks that the solver named could have ended the row: a code that says
+// checkSolver checks that the solver named could have ended the row: a code that says
 // so, a formula or axes only for shapes that have one, RTR only for smooth pairs, Newton for these and
 // for boxes, and an accelerated method only where it was asked for.
-func (a *auditor) checkMethod(i int, c *claim) {
+func (a *auditor) checkSolver(i int, c *claim) {
 	if a.res.Method() == nil {
-		a.report.skip(checkMethod)
+		a.report.skip(checkSolver)
 		return
 	}
 	s := batch.Solver(a.res.Method()[i])
-	a.require(checkMethod, c.row, a.rules.solvedBy(a, s), float64(a.job.Options.Method), float64(s))
+	a.require(checkSolver, c.row, a.rules.solvedBy(a, s), float64(a.job.Options.Method), float64(s))
 }
 
 // plausible reports whether s may have answered for these shapes when m was asked for.

@@ -237,12 +237,12 @@ func (f *throughputFlags) point(ctx context.Context, d *dispatch.Dispatcher, bac
 	p := &throughputPoint{Backend: backend, Rows: pairs.Len()}
 	var walls, kernels []float64
 	before, device := f.stats(d, backend)
-	for spent := time.Duration(0); len(walls) < minCalls || spent < f.time; {
+	for elapsed := time.Duration(0); len(walls) < minCalls || elapsed < f.time; {
 		rep, err := d.Run(ctx, job, o)
 		if err != nil {
 			return nil, err
 		}
-		spent += rep.Wall
+		elapsed += rep.Wall
 		walls = append(walls, rep.Wall.Seconds())
 		if rep.KernelRows == p.Rows && p.Rows > 0 {
 			kernels = append(kernels, rep.Kernel.Seconds())

@@ -114,8 +114,8 @@ func (d *derivation) products(list []span) []span {
 	return spansOf(list, d.smoothness)
 }
 
-// asked are the products that the call wants.
-func (d *derivation) asked() (list []batch.Product) {
+// wanted are the products that the call wants.
+func (d *derivation) wanted() (list []batch.Product) {
 	for _, p := range []batch.Product{{Kind: batch.VJP, Operands: d.cotangents, Results: d.gradients},
 		{Kind: batch.ValueVJP, Operands: d.values, Results: d.gradients},
 		{Kind: batch.JVP, Operands: d.twists, Results: d.tangents}} {
@@ -142,7 +142,7 @@ func (d *derivation) run(ctx context.Context, of *batch.Job) error {
 			return err
 		}
 	}
-	for _, p := range d.asked() {
+	for _, p := range d.wanted() {
 		if err := d.pass.Multiply(ctx, of, &p); err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func clearance_multiply(handle C.clearance_engine, query *C.clearance_query, pai
 		}
 		return start(h, d.work(lib, n), func(ctx context.Context, _ *job) (dispatch.Report, error) {
 			begin := time.Now()
-			err := multiply(ctx, h, &batch.Job{Library: lib, Input: in, Options: o}, d.asked())
+			err := multiply(ctx, h, &batch.Job{Library: lib, Input: in, Options: o}, d.wanted())
 			return productReport(n, begin, err), err
 		})
 	}()
@@ -447,7 +447,7 @@ func (d *derivation) ofRollout(byRow bool) (list []batch.RolloutProduct) {
 	if s := d.smoothness.Column(batch.ColSmoothness).U8; s != nil {
 		list = append(list, batch.RolloutProduct{Smoothness: s})
 	}
-	for _, p := range d.asked() {
+	for _, p := range d.wanted() {
 		list = append(list, batch.RolloutProduct{Kind: p.Kind, Operands: p.Operands, Results: p.Results,
 			ByRow: byRow && p.Kind != batch.JVP})
 	}
@@ -483,7 +483,7 @@ func (r *rolloutHandle) multiplies(poses *C.clearance_reals, derivatives *C.clea
 	if err != nil {
 		return nil, err
 	}
-	products := d.asked()
+	products := d.wanted()
 	for i := range products {
 		products[i].Sums = &batch.Sums{}
 	}
@@ -518,7 +518,7 @@ func (s *sceneHandle) multiplies(poses *C.clearance_reals, derivatives *C.cleara
 		return nil, err
 	}
 	return start(s.engine, s.stepRows, func(ctx context.Context, j *job) (dispatch.Report, error) {
-		products := d.asked()
+		products := d.wanted()
 		if len(products) == 0 { // there are no rows
 			return dispatch.Report{WorstGapRow: -1}, nil
 		}

@@ -159,12 +159,12 @@ func (g *Generator) parallelFaces(r *random) plan {
 	a, b := g.pick(r, roleSlab), g.pick(r, roleSlab)
 	_, hi := g.library.Shape(a).AABB()
 	lo, _ := g.library.Shape(b).AABB()
-	gap := choose(r, -0.05, 0, 1e-9, 0.1)
-	offset := r3.Vec{Z: hi.Z - lo.Z + gap}
+	separation := choose(r, -0.05, 0, 1e-9, 0.1)
+	offset := r3.Vec{Z: hi.Z - lo.Z + separation}
 	if r.IntN(2) == 0 {
 		offset.X, offset.Y = r.uniform(-0.05, 0.05), r.uniform(-0.05, 0.05)
 	}
-	return stacked(r, a, b, offset, gap, quat.Number{Real: 1}, quat.Number{Real: 1})
+	return stacked(r, a, b, offset, separation, quat.Number{Real: 1}, quat.Number{Real: 1})
 }
 
 // parallelEdges stands two bodies of square section on their edges, one edge
@@ -173,21 +173,21 @@ func (g *Generator) parallelEdges(r *random) plan {
 	a, b := g.pick(r, roleCube), g.pick(r, roleCube)
 	_, hiA := g.library.Shape(a).AABB()
 	_, hiB := g.library.Shape(b).AABB()
-	gap := choose(r, -0.05, 0, 1e-9, 0.1)
+	separation := choose(r, -0.05, 0, 1e-9, 0.1)
 	tilt := axisAngle(math.Pi/4, r3.Vec{X: 1})
 	rotB := tilt
-	offset := r3.Vec{Z: math.Sqrt2*(hiA.Z+hiB.Z) + gap}
+	offset := r3.Vec{Z: math.Sqrt2*(hiA.Z+hiB.Z) + separation}
 	if r.IntN(2) == 0 {
 		rotB = quat.Mul(axisAngle(math.Pi/2, r3.Vec{Z: 1}), tilt)
 	} else if r.IntN(2) == 0 {
 		offset.X = r.uniform(-0.1, 0.1)
 	}
-	return stacked(r, a, b, offset, gap, tilt, rotB)
+	return stacked(r, a, b, offset, separation, tilt, rotB)
 }
 
 // stacked places B at an offset from A in a common frame, which has a random rotation in half of
 // the rows.
-func stacked(r *random, a, b int32, offset r3.Vec, gap float64, rotA, rotB quat.Number) plan {
+func stacked(r *random, a, b int32, offset r3.Vec, separation float64, rotA, rotB quat.Number) plan {
 	frame := geom.Pose{Position: r.position(spread), Rotation: quat.Number{Real: 1}}
 	if r.IntN(2) == 0 {
 		frame.Rotation = r.rotation()
@@ -195,7 +195,7 @@ func stacked(r *random, a, b int32, offset r3.Vec, gap float64, rotA, rotB quat.
 	return plan{a: a, b: b, fixed: &fixed{
 		poseA:      frame.Compose(geom.Pose{Rotation: rotA}),
 		poseB:      frame.Compose(geom.Pose{Position: offset, Rotation: rotB}),
-		separation: gap,
+		separation: separation,
 	}}
 }
 

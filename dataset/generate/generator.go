@@ -340,7 +340,7 @@ func (g *Generator) attempt(w *worker, p *plan, a, b geom.Shape, target float64,
 		at = r3.Add(at, r3.Scale(p.origin, r.unit()))
 	}
 	center(a, &row.PoseA, at)
-	apart(r, a, b, row)
+	separate(r, a, b, row)
 
 	pair := ref.NewPair(a, b, row.PoseA, row.PoseB)
 	res := ref.Solve(&pair, ref.Options{}, &w.ws)
@@ -364,9 +364,9 @@ func (g *Generator) attempt(w *worker, p *plan, a, b geom.Shape, target float64,
 	return sep, res.Status == ref.Penetrating
 }
 
-// apart places B clearly apart from A, in a random direction; a half-space has its
+// separate places B clearly apart from A, in a random direction; a half-space has its
 // outward side to choose from only.
-func apart(r *random, a, b geom.Shape, row *batch.Row) {
+func separate(r *random, a, b geom.Shape, row *batch.Row) {
 	ra, rb := extent(a), extent(b)
 	d := r.unit()
 	gap := (1 + r.Float64()) * max(ra, rb)

@@ -40,8 +40,8 @@ const rivals = 1024
 // and v in the row-th and col-th of n equal parts of [-1, 1].
 func Cut(points []r3.Vec, n int, o Options) [][]int32 {
 	c := cutter{points: points, n: n, o: o, room: o.Room, lists: make([][]int32, 6*n*n)}
-	for k := range c.height {
-		c.height[k] = make([]float64, len(points))
+	for k := range c.values {
+		c.values[k] = make([]float64, len(points))
 	}
 	all := make([]int32, len(points))
 	for i := range all {
@@ -111,7 +111,7 @@ type cutter struct {
 	o      Options
 	room   int // entries left
 	lists  [][]int32
-	height [5][]float64 // of the candidates at the corners and in the middle
+	values [5][]float64 // of the candidates at the corners and in the middle
 	order  []int        // places of candidates
 	kept   []int
 }
@@ -147,7 +147,7 @@ func (c *cutter) filter(s square, candidates []int32, thorough bool) []int32 {
 	}
 	var top [5]int // places in candidates
 	for k, e := range directions {
-		h := c.height[k][:len(candidates)]
+		h := c.values[k][:len(candidates)]
 		for i, p := range candidates {
 			h[i] = r3.Dot(e, c.points[p])
 			if h[i] > h[top[k]] {
@@ -173,7 +173,7 @@ func (c *cutter) filter(s square, candidates []int32, thorough bool) []int32 {
 
 // above reports whether candidate j is higher than i for certain at all four corners.
 func (c *cutter) above(j, i int) bool {
-	for _, h := range c.height[:4] {
+	for _, h := range c.values[:4] {
 		if !(h[j]-h[i] > c.o.Slack) {
 			return false
 		}
@@ -184,7 +184,7 @@ func (c *cutter) above(j, i int) bool {
 // compare leaves out of order what any of the others is above.
 func (c *cutter) compare() {
 	sum := func(i int) float64 {
-		return c.height[0][i] + c.height[1][i] + c.height[2][i] + c.height[3][i]
+		return c.values[0][i] + c.values[1][i] + c.values[2][i] + c.values[3][i]
 	}
 	// What is above at every corner has a larger sum.
 	slices.SortFunc(c.order, func(i, j int) int { return cmp.Or(cmp.Compare(sum(j), sum(i)), cmp.Compare(i, j)) })

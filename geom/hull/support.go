@@ -77,7 +77,7 @@ func (h *Hull) SupportClimb(d r3.Vec, start int) int {
 	d = r3.Vec{X: dropTiny(d.X), Y: dropTiny(d.Y), Z: dropTiny(d.Z)}
 	// A slope is rounded in its difference, its product and two sums: 4 units of
 	// roundoff of the sum of the magnitudes, which is at most |d|₁·extent.
-	doubt := 5 * roundoff * h.extent * (math.Abs(d.X) + math.Abs(d.Y) + math.Abs(d.Z))
+	rounding := 5 * roundoff * h.extent * (math.Abs(d.X) + math.Abs(d.Y) + math.Abs(d.Z))
 	at := int32(start)
 	for {
 		v := h.Vertices[at]
@@ -92,13 +92,13 @@ func (h *Hull) SupportClimb(d r3.Vec, start int) int {
 		}
 		rise := fromOrderKey(most)
 		switch {
-		case rise > doubt:
+		case rise > rounding:
 			at = best
 			continue
-		case rise < -doubt:
+		case rise < -rounding:
 			return int(at)
 		}
-		next := h.exactRise(d, at, doubt)
+		next := h.exactRise(d, at, rounding)
 		if next == at {
 			return int(at)
 		}
@@ -108,11 +108,11 @@ func (h *Hull) SupportClimb(d r3.Vec, start int) int {
 
 // exactRise returns the first neighbour of a vertex that is with a strictly greater support value
 // along d, or the vertex itself if there is none.
-func (h *Hull) exactRise(d r3.Vec, at int32, doubt float64) int32 {
+func (h *Hull) exactRise(d r3.Vec, at int32, rounding float64) int32 {
 	v := h.Vertices[at]
 	for _, j := range h.Adj[h.Start[at]:h.Start[at+1]] {
 		w := h.Vertices[j]
-		if d.X*(w.X-v.X)+d.Y*(w.Y-v.Y)+d.Z*(w.Z-v.Z) < -doubt {
+		if d.X*(w.X-v.X)+d.Y*(w.Y-v.Y)+d.Z*(w.Z-v.Z) < -rounding {
 			continue
 		}
 		if compareAlong(d, w, v) > 0 {

@@ -396,7 +396,7 @@ type box struct{ lo, hi r3.Vec }
 // node is the range of facets below a node, and a lower bound of the square of their distance from a point.
 type node struct {
 	index, first, last int
-	apart              float64
+	distance2          float64
 }
 
 func newDepths(h *hull.Hull) *depths {
@@ -438,11 +438,11 @@ func (d *depths) build(index, first, last int) box {
 // of returns the depth of a point, or a number at most enough if the depth is no greater than that.
 func (d *depths) of(p r3.Vec, enough float64) float64 {
 	least := math.Inf(1)
-	d.stack = append(d.stack[:0], node{0, 0, len(d.facets), d.boxes[0].apart(p)})
+	d.stack = append(d.stack[:0], node{0, 0, len(d.facets), d.boxes[0].distance2(p)})
 	for len(d.stack) > 0 && least > enough {
 		n := d.stack[len(d.stack)-1]
 		d.stack = d.stack[:len(d.stack)-1]
-		if n.apart > least*least || least < 0 {
+		if n.distance2 > least*least || least < 0 {
 			continue
 		}
 		if n.last-n.first <= leafFacets {
@@ -453,9 +453,9 @@ func (d *depths) of(p r3.Vec, enough float64) float64 {
 			continue
 		}
 		middle := (n.first + n.last) / 2
-		near := node{2*n.index + 1, n.first, middle, d.boxes[2*n.index+1].apart(p)}
-		far := node{2*n.index + 2, middle, n.last, d.boxes[2*n.index+2].apart(p)}
-		if far.apart < near.apart {
+		near := node{2*n.index + 1, n.first, middle, d.boxes[2*n.index+1].distance2(p)}
+		far := node{2*n.index + 2, middle, n.last, d.boxes[2*n.index+2].distance2(p)}
+		if far.distance2 < near.distance2 {
 			near, far = far, near
 		}
 		d.stack = append(d.stack, far, near)
@@ -463,8 +463,8 @@ func (d *depths) of(p r3.Vec, enough float64) float64 {
 	return least
 }
 
-// apart is the square of the distance of a point from the box.
-func (b box) apart(p r3.Vec) float64 {
+// distance2 is the square of the distance of a point from the box.
+func (b box) distance2(p r3.Vec) float64 {
 	x := max(b.lo.X-p.X, 0, p.X-b.hi.X)
 	y := max(b.lo.Y-p.Y, 0, p.Y-b.hi.Y)
 	z := max(b.lo.Z-p.Z, 0, p.Z-b.hi.Z)

@@ -155,8 +155,8 @@ func (c *sweepAuditor) at(p *moving, t float64) (lower, upper float64) {
 	for i := range c.job.Bodies.Parts(p.x) {
 		for j := range c.job.Bodies.Parts(p.y) {
 			q := c.placed(p, i, j, &poseA, &poseB)
-			apart := q.centers() - q.a.BoundingRadius() - q.b.BoundingRadius()
-			if apart*(1-0x1p-40) > upper {
+			between := q.centers() - q.a.BoundingRadius() - q.b.BoundingRadius()
+			if between*(1-0x1p-40) > upper {
 				continue // balls prove this pair to be farther than another one
 			}
 			lo, hi := q.solve(&c.ws)
@@ -204,14 +204,14 @@ func (q *placedParts) solve(ws *ref.Workspace) (lower, upper float64) {
 // the way points, since the distance of the origins is a convex function of time.
 func (c *sweepAuditor) speed(p *moving, leg int) float64 {
 	m := c.job.Motions
-	apart := 0.0
+	between := 0.0
 	for way := leg; way <= leg+1; way++ {
-		apart = max(apart, r3.Norm(r3.Sub(m.Pose(p.world, way, p.b).Position, m.Pose(p.world, way, p.a).Position)))
+		between = max(between, r3.Norm(r3.Sub(m.Pose(p.world, way, p.b).Position, m.Pose(p.world, way, p.a).Position)))
 	}
 	turn := func(k, body, other int32) (r3.Vec, float64) {
 		reach := c.radii[body]
 		if math.IsInf(reach, 1) {
-			reach = max(c.finite[body], apart+c.finite[other])
+			reach = max(c.finite[body], between+c.finite[other])
 		}
 		from, _ := m.Pose(p.world, leg, k).Normalized()
 		to, _ := m.Pose(p.world, leg+1, k).Normalized()
@@ -400,8 +400,8 @@ func (c *sweepAuditor) bounded(row int, p *moving, state sweep.State) error {
 // ends differ: it is not audited.
 func (c *sweepAuditor) counted(row int, p *moving, state sweep.State) error {
 	n, none := c.job.Results.Evaluations[row], p.absent || p.bad
-	asked := !none && (state == sweep.Contact || state == sweep.Free && !c.job.Options.HasMaxDistance)
-	if n < 0 || n == 0 && asked || n > 0 && none {
+	required := !none && (state == sweep.Contact || state == sweep.Free && !c.job.Options.HasMaxDistance)
+	if n < 0 || n == 0 && required || n > 0 && none {
 		return fmt.Errorf("%v, by %d evaluations", state, n)
 	}
 	return nil

@@ -462,13 +462,13 @@ func Simulation(shapes, worlds string, bodies *batch.Bodies, w *batch.Worlds, de
 
 // complement lists the pairs of m bodies that are not in a list.
 func complement(m int, a, b []int32) (skipA, skipB []int32) {
-	asked := map[[2]int32]bool{}
+	listed := map[[2]int32]bool{}
 	for i := range a {
-		asked[[2]int32{min(a[i], b[i]), max(a[i], b[i])}] = true
+		listed[[2]int32{min(a[i], b[i]), max(a[i], b[i])}] = true
 	}
 	for j := range int32(m) {
 		for i := range j {
-			if !asked[[2]int32{i, j}] {
+			if !listed[[2]int32{i, j}] {
 				skipA, skipB = append(skipA, i), append(skipB, j)
 			}
 		}

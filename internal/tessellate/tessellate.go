@@ -365,8 +365,8 @@ func creases(h *hull.Hull, m *Mesh, crease float64) (edges [][2]int32) {
 				seen[key] = side{int32(f), m.Triangles[f][k], m.Triangles[f][(k+1)%3]}
 				continue
 			}
-			apart := face[f] != face[other.facet]
-			if apart && (crease >= 1 || r3.Dot(h.Normals[f], h.Normals[other.facet]) < crease) {
+			differ := face[f] != face[other.facet]
+			if differ && (crease >= 1 || r3.Dot(h.Normals[f], h.Normals[other.facet]) < crease) {
 				edges = append(edges, [2]int32{other.from, other.to})
 			}
 		}

@@ -17,8 +17,9 @@
 //	σ = max(0, −⟨v, n⟩ + θ_A·ρ_A·|w_A × n| + θ_B·ρ_B·|w_B × n|)
 //
 // So the distance is at least max(L − s·μ, S − s·σ). Backward in time the same holds with −v. An interval between two
-// such times is proved free of contact where both bounds leave no gap. Others are halved, the earliest first, until all
-// are proved, or a contact is known at the end of an interval that is proved up to the tolerance before it.
+// such times is proved free of contact where both bounds leave no time between them. Others are halved, the earliest
+// first, until all are proved, or a contact is known at the end of an interval that is proved up to the tolerance
+// before it.
 //
 // A contact is a pose at which the shapes intersect, or are proved to be nearer than the tolerance, relative to the
 // size of the pair, or than what the rounding of their poses leaves if that is more. So vertices, edges and triangles,
