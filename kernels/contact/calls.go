@@ -208,7 +208,7 @@ func Manifold(variant string, t *Shapes, r *Rows, list []int32, out *Points, s *
 		position_b: reals(r.PositionB), rotation_a: reals(r.RotationA), rotation_b: reals(r.RotationB),
 		normal: reals(r.Normal), distance: reals(r.Distance), gap: (*C.float)(&r.Gap[0]),
 		witness_a: reals(r.WitnessA), witness_b: reals(r.WitnessB), max_gap: reals(r.MaxGap)}
-	k := enter(variant)
+	k := within(variant, 1, true) // corners are few
 	for s.candidates = max(s.candidates, fewCandidates); ; s.candidates *= 2 {
 		candidates := C.int64_t(s.candidates)
 		s.reserve(int(C.call_manifold_scratch(k, C.int64_t(t.corners), candidates)))

@@ -17,7 +17,7 @@ typedef struct {
     const contact_shape *shape;
     const double *reals; // of the shape
     const int32_t *ints;
-    double rot[9];
+    double rot[9 + 1]; // with room for the last lane of a store
     V3 origin;
     double least; // z of the core's support point against the other shape
 } placed;

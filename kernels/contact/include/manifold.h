@@ -28,7 +28,8 @@ enum { LOWER_END, UPPER_END, LOWER_RIM = 16, UPPER_RIM = 32 };
 typedef struct {
     double *x, *y, *z;
     double *ex, *ey; // to the next corner, see set_edges
-    uint32_t *vertex, *edge;
+    const uint32_t *vertex, *edge; // their numbers, of the table or of own
+    uint32_t own[4];
     int n;
     int plane, disc, segment;
     double slack;
@@ -56,8 +57,7 @@ typedef struct {
 // manifold_scratch is the memory of a workspace.
 static int64_t manifold_scratch(int64_t corners, int64_t candidates) {
     int64_t column = (corners > RIM ? corners : RIM) + W, values = column > candidates ? column : candidates;
-    return 2 * column * (5 * (int64_t)sizeof(double) + 2 * (int64_t)sizeof(uint32_t)) +
-           values * (int64_t)sizeof(double) + candidates * (int64_t)sizeof(candidate);
+    return (10 * column + values) * (int64_t)sizeof(double) + candidates * (int64_t)sizeof(candidate);
 }
 
 // lay_out divides the memory of manifold_scratch.
@@ -71,11 +71,6 @@ static void lay_out(workspace *w, int64_t corners, int64_t candidates, void *mem
     }
     w->values = at, at += values;
     w->candidates = (candidate *)at, w->most = candidates;
-    uint32_t *number = (uint32_t *)(w->candidates + candidates);
-    for (int i = 0; i < 2; i++) {
-        both[i]->vertex = number, number += column;
-        both[i]->edge = number, number += column;
-    }
 }
 
 ALWAYS VF abs_of(VF x) { return COPYSIGN(x, SET1(0)); }
@@ -84,10 +79,12 @@ ALWAYS VF abs_of(VF x) { return COPYSIGN(x, SET1(0)); }
 ALWAYS unsigned lanes_from(int i, int n) { return n - i < W ? (1u << (n - i)) - 1 : LANES; }
 ALWAYS uint64_t point_id(uint64_t kind, uint32_t a, uint32_t b) { return kind << 62 | (uint64_t)a << 31 | b; }
 
+// add_corner adds one of the corners of a segment.
 ALWAYS void add_corner(flat *f, const placed *p, V3 v, uint32_t vertex, uint32_t edge) {
     V3 w = T(add)(T(apply)(p->rot, v), p->origin);
     f->x[f->n] = w.x, f->y[f->n] = w.y, f->z[f->n] = w.z;
-    f->vertex[f->n] = vertex, f->edge[f->n] = edge;
+    f->vertex = f->own, f->edge = f->own + 2;
+    f->own[f->n] = vertex, f->own[2 + f->n] = edge;
     f->n++;
 }
 
@@ -162,8 +159,7 @@ static void find_polytope(const placed *p, V3 d, int v, flat *f) {
         int n = first[best + 1] - first[best], all = header[CONTACT_ALL_CORNERS];
         f->normal = T(apply)(p->rot, vec_at(faces_at + 4 * best));
         f->slack = faces_at[4 * best + 3];
-        memcpy(f->vertex, corners, (size_t)n * sizeof *corners);
-        memcpy(f->edge, edges, (size_t)n * sizeof *edges);
+        f->vertex = (const uint32_t *)corners, f->edge = (const uint32_t *)edges;
         for (int i = 0; i < n; i += W)
             put_corners(f, p, i, LOADU(at + i), LOADU(at + all + i), LOADU(at + 2 * all + i));
         f->n = n;
@@ -188,14 +184,22 @@ static void find_polytope(const placed *p, V3 d, int v, flat *f) {
     }
 }
 
+// Numbers of the corners of a rim, and of the edges that begin there: counter-clockwise as seen from outside.
+#define SIXTEEN(f) {f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15)}
+#define UPPER(k) UPPER_RIM + (k)
+#define LOWER(k) LOWER_RIM + (k)
+#define LOWER_BACK(k) LOWER_RIM + (RIM - (k)) % RIM
+static const uint32_t upper_rim[RIM] = SIXTEEN(UPPER), lower_rim[RIM] = SIXTEEN(LOWER_BACK);
+static const uint32_t lower_rim_edges[RIM] = SIXTEEN(LOWER);
+_Static_assert(RIM == 16, "numbers of the corners of a rim");
+
 static void find_frustum(const placed *p, V3 d, const double *rim, flat *f) {
     const contact_shape *s = p->shape;
     double lateral = sqrt(d.x * d.x + d.y * d.y), x = 1, y = 0;
     if (lateral >= LEVEL) x = d.x / lateral, y = d.y / lateral;
     double side = (2 * s->half * lateral + (s->bottom - s->top) * d.z) / s->slant;
     double radius = s->top, z = s->half;
-    uint32_t first = UPPER_RIM;
-    if (d.z < 0) radius = s->bottom, z = -s->half, first = LOWER_RIM;
+    if (d.z < 0) radius = s->bottom, z = -s->half;
     if (radius > 0 && fabs(d.z) >= (side > MOST_TILT ? side : MOST_TILT)) {
         f->disc = 1;
         f->normal = T(apply)(p->rot, (V3){0, 0, copysign(1, z)});
@@ -205,10 +209,7 @@ static void find_frustum(const placed *p, V3 d, const double *rim, flat *f) {
             VF c = LOADU(cosines + k), s = LOADU(sines + k);
             put_corners(f, p, k, r * (vx * c - vy * s), r * (vy * c + vx * s), SET1(z));
         }
-        for (uint32_t k = 0; k < RIM; k++) {
-            uint32_t i = z < 0 ? (RIM - k) % RIM : k; // counter-clockwise as seen from outside
-            f->vertex[k] = first + i, f->edge[k] = first + k;
-        }
+        f->vertex = z < 0 ? lower_rim : upper_rim, f->edge = z < 0 ? lower_rim_edges : upper_rim;
         f->n = RIM;
     } else if (side >= MOST_TILT) {
         add_corner(f, p, (V3){s->bottom * x, s->bottom * y, -s->half}, LOWER_END, 0);
@@ -244,7 +245,7 @@ ALWAYS void find(placed *p, V3 d, const workspace *w, flat *f) {
         f->plane = 1;
         f->normal = T(apply)(p->rot, (V3){0, 0, 1});
         f->x[0] = p->origin.x, f->y[0] = p->origin.y, f->z[0] = p->origin.z;
-        f->vertex[0] = f->edge[0] = 0;
+        f->vertex = f->edge = f->own, f->own[0] = 0;
         f->n = 1;
         break;
     case CONTACT_FORM_SEGMENT:
@@ -260,12 +261,19 @@ ALWAYS void find(placed *p, V3 d, const workspace *w, flat *f) {
     }
 }
 
+typedef double matrix_row __attribute__((vector_size(32)));
+
 // put_in_frame takes a shape at a pose into the frame of the manifold.
 ALWAYS void put_in_frame(const workspace *w, placed *p, const double *position, const double *rotation) {
     double qw = rotation[0], x = rotation[1], y = rotation[2], z = rotation[3];
     double s = 2 / (qw * qw + x * x + y * y + z * z), m[9];
     T(quaternion_matrix)(s, qw, (V3){x, y, z}, m);
-    for (int i = 0; i < 3; i++) T(st3)(p->rot + 3 * i, 1, T(apply_transposed)(m, vec_at(w->frame + 3 * i)));
+    matrix_row row[3] = {{m[0], m[1], m[2]}, {m[3], m[4], m[5]}, {m[6], m[7], m[8]}};
+    for (int i = 0; i < 3; i++) { // the order of T(apply_transposed)
+        const double *f = w->frame + 3 * i;
+        matrix_row product = f[0] * row[0] + f[1] * row[1] + f[2] * row[2];
+        memcpy(p->rot + 3 * i, &product, sizeof product);
+    }
     p->origin = T(apply)(w->frame, T(sub)(vec_at(position), w->anchor));
 }
 
