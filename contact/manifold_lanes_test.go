@@ -3,7 +3,6 @@ package contact
 import (
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -153,9 +152,10 @@ func asks(w *Workspace, p *Pair) (asked bool) {
 // Go by rounding.
 func powered(f *Features) bool { return f.shape.Kind().Traits().Powers }
 
-// TestManifoldKernel: every variant gives the points that Go gives, of every kind with every kind: the same bits where
-// the compiler of Go contracts no products and sums, else the same features and numbers to rounding. Lower bounds of
-// shapes with powers differ by no more than their rounding bound.
+// TestManifoldKernel: every variant gives the points that Go gives, of every kind with every kind: the same bits, or
+// where the compiler of Go fuses, the same features and numbers to rounding but for a row in a thousand: a clipped
+// corner or a face within a rounding of a tie falls to either side, and both manifolds hold what is promised. Lower
+// bounds of shapes with powers differ by no more than their rounding bound.
 func TestManifoldKernel(t *testing.T) {
 	var features []*Features
 	for _, s := range manifoldShapes(t) {
@@ -186,7 +186,7 @@ func TestManifoldKernel(t *testing.T) {
 		}
 	}
 	rows, out := pairRows(pairs, features)
-	same := runtime.GOARCH == "amd64"
+	same := !testkit.Fuses()
 	for _, variant := range native.Supported() {
 		b := newPointBuilder(variant, features)
 		list := make([]int32, len(pairs))
@@ -195,7 +195,7 @@ func TestManifoldKernel(t *testing.T) {
 		}
 		var worker stepWorker
 		b.build(&worker, &rows, list, &out)
-		points, asked, most, lower := 0, 0, 0, 0.0
+		points, ties, asked, most, lower := 0, 0, 0, 0, 0.0
 		var w Workspace
 		var m Manifold
 		for i := range pairs {
@@ -231,19 +231,22 @@ func TestManifoldKernel(t *testing.T) {
 			if same && got != m {
 				fail("%+v, want %+v", got, m)
 			}
-			if !same && !sameIDs(&m, &got) {
-				fail("other features")
-			}
+			alike := sameIDs(&m, &got)
 			for k := range min(got.N, m.N) {
-				if d := r3.Norm(r3.Sub(got.Points[k].Position, m.Points[k].Position)); !(d <= 1e-12) ||
-					!(math.Abs(got.Points[k].Gap-m.Points[k].Gap) <= 1e-12) {
-					fail("point %d differs", k)
-				}
+				d := r3.Norm(r3.Sub(got.Points[k].Position, m.Points[k].Position))
+				alike = alike && d <= 1e-12 && math.Abs(got.Points[k].Gap-m.Points[k].Gap) <= 1e-12
+			}
+			if !alike {
+				ties++
+				checkManifold(t, p, &m, false)
 			}
 			checkManifold(t, p, &got, false)
 		}
 		t.Logf("%s: %d rows, %d points; %d rows ask the bodies; up to %d candidates; lower bounds of powers differ "+
 			"by %.2g of their rounding", variant, len(pairs), points, asked, most, lower)
+		if 1000*ties > len(pairs) {
+			t.Errorf("%s: the points of %d of %d rows differ", variant, ties, len(pairs))
+		}
 		if asked < 100 || most <= 256 {
 			t.Errorf("%s: %d rows ask the bodies, up to %d candidates: too few to tell", variant, asked, most)
 		}
