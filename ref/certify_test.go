@@ -359,7 +359,7 @@ func TestCapReach(t *testing.T) {
 
 // A depth that caps prove is that of GJK and EPA, to the tightest tolerances, with witnesses that are points of the
 // shapes; most are proved, some of them in a lower minimum than RTR found first, and in fewer steps.
-func TestSurroundAgreesWithEPA(t *testing.T) {
+func TestDepthCertificateAgreesWithEPA(t *testing.T) {
 	var ws Workspace
 	pairs := 200
 	if testing.Short() {
@@ -441,7 +441,7 @@ func TestApex(t *testing.T) {
 }
 
 // Two equal minima on both sides, four, and six: what RTR finds is refuted nowhere, and proved.
-func TestSurroundSymmetric(t *testing.T) {
+func TestDepthCertificateSymmetric(t *testing.T) {
 	var ws Workspace
 	for _, axes := range []r3.Vec{vec(1, 1, 1), vec(1, 1, 3), vec(1, 2, 3), vec(1, 1.01, 1.02)} {
 		for _, alpha := range []float64{0.3, 0.5, 0.7, 1.3} {
