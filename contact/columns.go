@@ -61,9 +61,9 @@ const manifoldColumns = batch.ColDistance | batch.ColGap | batch.ColNormal | bat
 	batch.ColStatus
 
 // BuildManifolds sets out to the contact points of the answers of a job: a list of pairs, or pairs of worlds, with
-// [ManifoldOptions], by the kernels that [Options].SIMD stands for where it is empty. What is wrong with a row is its
-// status. workers bounds the goroutines; 0 is GOMAXPROCS. Bits do not depend on it.
-func BuildManifolds(ctx context.Context, job *batch.Job, workers int, out *Manifolds) error {
+// [ManifoldOptions], by the kernels that simd names, see [Options].SIMD. What is wrong with a row is its status.
+// workers bounds the goroutines; 0 is GOMAXPROCS. Bits do not depend on it.
+func BuildManifolds(ctx context.Context, job *batch.Job, workers int, simd string, out *Manifolds) error {
 	n, o := job.Input.Len(), &job.Options
 	switch {
 	case job.Results == nil || job.Results.N != n || manifoldColumns&^job.Results.Columns != 0 ||
@@ -75,7 +75,7 @@ func BuildManifolds(ctx context.Context, job *batch.Job, workers int, out *Manif
 		len(out.Position) != 3*MaxPoints*n || len(out.Gap) != MaxPoints*n || len(out.ID) != MaxPoints*n:
 		return fmt.Errorf("contact: columns of contact points are not those of %d pairs", n)
 	}
-	variant, err := variantOf("")
+	variant, err := variantOf(simd)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func TestBuildManifolds(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := NewManifolds(n)
-		if err := BuildManifolds(ctx, job, workers, out); err != nil {
+		if err := BuildManifolds(ctx, job, workers, "", out); err != nil {
 			t.Fatal(err)
 		}
 		if inGo := NewManifolds(n); !testkit.Fuses() {

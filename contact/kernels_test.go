@@ -46,7 +46,7 @@ func TestKernelsOfTheEnvironment(t *testing.T) {
 		Results: batch.NewResults(0, &o)}
 	for entry, err := range map[string]error{"Solve": problem, "NewSimulation": simulation,
 		"Options.Check":  contact.Options{}.Check(),
-		"BuildManifolds": contact.BuildManifolds(t.Context(), job, 1, contact.NewManifolds(0))} {
+		"BuildManifolds": contact.BuildManifolds(t.Context(), job, 1, "", contact.NewManifolds(0))} {
 		const says = `CLEARANCE_SIMD: unknown SIMD variant "bogus", want one of avx512, avx2, neon, portable, or off`
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", entry, err)

@@ -134,6 +134,11 @@ func (a *arrays) workers() int {
 	return int(n)
 }
 
+// text is the text of an array of characters, "" if it is absent.
+func (a *arrays) text(name string) string {
+	return string(numbers[uint8](a, name, a.length(name), false))
+}
+
 // size is whole of a count that array lengths are products of.
 func (a *arrays) size(name string) int {
 	n := a.whole(name, -1)

@@ -629,7 +629,7 @@ int32_t clearance_job_cancel(clearance_job job, clearance_error *error);
 // [W,B,6], count [W], body_a and body_b [W,C] (-1: the world), arm_a and arm_b [W,C,3], frame [W,C,3,3] (rows t1, t2,
 // n, with n from a to b), friction [W,C], and if they are given target [W,C], compliance [W,C,2] and warm [W,C,3];
 // integers are int32. Options: model (0: ncp, 1: ccp), tolerance, relaxation, max_sweeps, max_steps, bound_wanted,
-// workers; the tolerance is relative to the speed scale. It fills those that are given of impulse [W,C,3],
+// workers, simd; the tolerance is relative to the speed scale. It fills those that are given of impulse [W,C,3],
 // solved_velocity [W,B,6], residual and scale [W] (m/s, of the contact with the largest ratio of both), primal (N·s),
 // dual (m/s), complementarity (J), bound (m/s) [W], sweeps and steps [W] int32, and status [W] uint8 (0: solved, 1:
 // undecided, 2: invalid). The counts of the report are, in their order, worlds solved, 0, 0, undecided and invalid.
@@ -655,12 +655,12 @@ int32_t clearance_bodies_mass(clearance_bodies bodies, int64_t body, double dens
 // [M], pose [W,M,7], velocity [W,M,3] (of the center of mass), spin [W,M,3] (rad/s), and skips pairs of bodies without
 // contacts, skip_a and skip_b int32. Options: worlds, bodies, skips, time_step, gravity [3], model, tolerance, max_gap,
 // correction, recovery_speed, bounce_speed, contacts (the largest number of a world; 0: no limit but memory), accept,
-// workers. A contact has the combination of the values of both bodies by friction_rule and restitution_rule (0:
-// standard, 1: geometric mean, 2: mean, 3: minimum, 4: maximum, 5: product; standard is 1 of friction, 4 of
-// restitution). restitution_law is 0 (bounded: impacts create no energy) or 1 (newton). friction_parts [N,2] int32
-// (body, part) with friction_part_values [N] replaces values of bodies, and friction_pairs [N,4] int32 (body, part,
-// body, part; a part of -1: all) with friction_pair_values [N] combinations, by the last entry that names a pair;
-// restitution_parts and the others likewise.
+// workers, simd (characters, as of an engine). A contact has the combination of the values of both bodies by
+// friction_rule and restitution_rule (0: standard, 1: geometric mean, 2: mean, 3: minimum, 4: maximum, 5: product;
+// standard is 1 of friction, 4 of restitution). restitution_law is 0 (bounded: impacts create no energy) or 1 (newton).
+// friction_parts [N,2] int32 (body, part) with friction_part_values [N] replaces values of bodies, and friction_pairs
+// [N,4] int32 (body, part, body, part; a part of -1: all) with friction_pair_values [N] combinations, by the last entry
+// that names a pair; restitution_parts and the others likewise.
 int32_t clearance_simulation_open(clearance_bodies bodies, clearance_array *arrays, int64_t count,
                                   clearance_simulation *out, clearance_error *error);
 

@@ -140,7 +140,7 @@ func problemOf(a *arrays) (*contact.Problem, contact.Options, *solutionArrays) {
 	o := contact.Options{Model: enumOf(a, "model", contact.Models), Tolerance: a.number("tolerance", 0),
 		Relaxation: a.number("relaxation", 0), Sweeps: limitOf(a.whole("max_sweeps", 0)),
 		Steps: limitOf(a.whole("max_steps", 0)), Bound: a.whole("bound_wanted", 0) != 0,
-		Workers: a.workers()}
+		Workers: a.workers(), SIMD: a.text("simd")}
 	out := func(name string, per, n int) []float64 { return numbers[float64](a, name, product(per, n), true) }
 	s := &solutionArrays{impulse: out("impulse", 3, wc), velocity: out("solved_velocity", 6, wb),
 		residual: out("residual", 1, w), scale: out("scale", 1, w), primal: out("primal", 1, w), dual: out("dual", 1,
@@ -198,7 +198,7 @@ func clearance_contact_points(handle C.clearance_engine, library C.clearance_lib
 			call := &batch.Job{Library: lib, Input: in, Options: o, Results: batch.NewResults(n, &o)}
 			rep, err := h.Dispatcher().Run(ctx, call, h.run)
 			if err == nil {
-				err = contactError(contact.BuildManifolds(ctx, call, 0, m))
+				err = contactError(contact.BuildManifolds(ctx, call, 0, h.SIMD(), m))
 			}
 			for i, s := range m.Status {
 				status[i] = uint8(s)

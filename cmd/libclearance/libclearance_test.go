@@ -17,13 +17,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"clearance"
 	"clearance/batch"
+	"clearance/contact"
+	"clearance/contact/scenes"
 	"clearance/dispatch"
 	"clearance/geom"
 	"clearance/internal/testkit"
+	"clearance/kernels"
 	"clearance/rollout"
 	"clearance/tests/need"
 
@@ -48,6 +52,64 @@ func TestCodes(t *testing.T) {
 	for _, m := range found {
 		if c, ok := want[m[1]]; !ok || fmt.Sprint(int(c)) != m[2] {
 			t.Errorf("CLEARANCE_%s is %s, want %d", m[1], m[2], c)
+		}
+	}
+}
+
+// TestSimulationKernels: the option and the environment variable choose the kernels that steps enter C by, of pairs and
+// of contacts; none at all with "off".
+func TestSimulationKernels(t *testing.T) {
+	enters := func(option string) map[kernels.Kernel][]string {
+		scene, state, err := scenes.Simulation("heap", 64, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state.Momentum = make([]float64, 3*len(state.Pose)/7) // at rest
+		o := contact.StepOptions{TimeStep: 5e-3, Gravity: r3.Vec{Z: -9.81}}
+		o.Solve.SIMD = option
+		var lock sync.Mutex
+		entered := map[kernels.Kernel][]string{}
+		kernels.Observe(func(k kernels.Kernel, variant string) {
+			lock.Lock()
+			defer lock.Unlock()
+			if !slices.Contains(entered[k], variant) {
+				entered[k] = append(entered[k], variant)
+			}
+		})
+		defer kernels.Observe(nil)
+		h, err := newSimulation(scene, state, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.pairs.Close()
+		if err := h.sim.Step(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		return entered
+	}
+	for _, name := range append(kernels.Supported(), kernels.Off) {
+		for _, environment := range []bool{false, true} {
+			option := name
+			t.Setenv(kernels.EnvSIMD, kernels.Off)
+			if environment {
+				t.Setenv(kernels.EnvSIMD, name)
+				option = ""
+			}
+			entered := enters(option)
+			for _, k := range []kernels.Kernel{kernels.Pairs, kernels.Contacts} {
+				var want []string
+				if name != kernels.Off {
+					want = []string{name}
+				}
+				got := slices.Clone(entered[k])
+				if k == kernels.Contacts && name == "avx512" { // few worlds take AVX2
+					got = slices.DeleteFunc(got, func(variant string) bool { return variant == "avx2" })
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%s, of the environment: %v: kernel %d: entered %v, want %v", name, environment, k,
+						entered[k], want)
+				}
+			}
 		}
 	}
 }

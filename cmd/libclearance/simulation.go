@@ -55,22 +55,30 @@ func clearance_simulation_open(bodies C.clearance_bodies, list *C.clearance_arra
 		if err := a.check(); err != nil {
 			return err
 		}
-		h := &simulationHandle{worlds: state.Worlds, bodies: len(scene.Body)}
-		if err := scene.Check(); err != nil {
-			return contactError(err)
-		}
-		momenta(scene, state)
-		b, err := cpu.New(cpu.Options{Workers: o.Solve.Workers})
+		h, err := newSimulation(scene, state, o)
 		if err != nil {
 			return err
-		}
-		h.pairs = dispatch.New(b)
-		if h.sim, err = contact.NewSimulation(scene, state, h.pairs.Steps(""), o); err != nil {
-			return errors.Join(contactError(err), h.pairs.Close())
 		}
 		*out = C.clearance_simulation(simulations.put(h))
 		return nil
 	}())
+}
+
+// newSimulation makes a simulation whose pairs and contacts take the kernels of o.Solve.SIMD, or of the environment.
+func newSimulation(scene *contact.Scene, state *contact.State, o contact.StepOptions) (*simulationHandle, error) {
+	if err := scene.Check(); err != nil {
+		return nil, contactError(err)
+	}
+	momenta(scene, state)
+	b, err := cpu.New(cpu.Options{Workers: o.Solve.Workers, SIMD: o.Solve.SIMD})
+	if err != nil {
+		return nil, failure{codeArgument, err}
+	}
+	h := &simulationHandle{worlds: state.Worlds, bodies: len(scene.Body), pairs: dispatch.New(b)}
+	if h.sim, err = contact.NewSimulation(scene, state, h.pairs.Steps(""), o); err != nil {
+		return nil, errors.Join(contactError(err), h.pairs.Close())
+	}
+	return h, nil
 }
 
 // simulationOf takes copies of the arrays of a call.
@@ -101,7 +109,7 @@ func simulationOf(a *arrays, table *batch.Bodies) (*contact.Scene, *contact.Stat
 		o.Gravity = r3.Vec{X: g[0], Y: g[1], Z: g[2]}
 	}
 	o.Solve = contact.Options{Model: enumOf(a, "model", contact.Models), Tolerance: a.number("tolerance", 0),
-		Workers: a.workers()}
+		Workers: a.workers(), SIMD: a.text("simd")}
 	return scene, state, o
 }
 

@@ -310,6 +310,26 @@ for call in (
 """
 
 
+@pytest.mark.parametrize("name", ["bogus", "AVX2", "off", "portable"])
+def test_kernels_of_an_option(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The option ``simd`` of simulations and of contact problems names kernels, whatever the environment names."""
+    monkeypatch.setenv("CLEARANCE_SIMD", "portable")
+    lib = cl.Library()
+    sim = contact.Simulation(lib, [lib.sphere(0.1)], mass=1.0, simd=name)
+    start = [[[0, 0, 0.099]]], [[[1.0, 0, 0, 0]]]
+    if name in ("off", "portable"):
+        sim.run(*start, quat="wxyz", steps=2).raise_if_failed()
+        return
+    with pytest.raises(cl.OptionError, match=f'unknown SIMD variant "{name}", want one of avx512'):
+        sim.run(*start, quat="wxyz", steps=2)
+    one = np.ones((1, 1))
+    with pytest.raises(cl.OptionError, match=f'unknown SIMD variant "{name}", want one of avx512'):
+        contact.solve(
+            one, [[[1, 1, 1, 0, 0, 0]]], np.zeros((1, 1, 6)), [1], [[-1]], [[0]], np.zeros((1, 1, 3)),
+            np.zeros((1, 1, 3)), [[np.eye(3)]], one, simd=name,
+        )  # fmt: skip
+
+
 @pytest.mark.parametrize(("name", "known"), [("bogus", False), ("AVX2", False), ("off", True), ("portable", True)])
 def test_kernels_of_the_environment(name: str, known: bool) -> None:
     """A name of kernels that there are none of is an error of simulations and of contact problems, at their start."""

@@ -495,6 +495,7 @@ SETUP = """
 import ctypes, resource, sys
 import numpy as np, clearance as cl
 from clearance import _native as nat
+from clearance._options import SolverOptions, defaults
 n = nat.native()
 lib = cl.Library(); ball = lib.sphere(1)
 scene = cl.Scene(lib); scene.add(ball); scene.add(ball); scene.all_pairs()
@@ -575,7 +576,7 @@ def test_every_entry_of_the_interface() -> None:
     ran("""
 huge = (2**40 + 1, 2**50, 2**62, 2**63 - 1, -1, -(2**63))
 handle, report, job, out = lib._open(), nat.Report(), ctypes.c_uint64(), ctypes.c_uint64()
-q = eng._query("distance", lib, None, None, "auto", None, None, None)
+q = eng._query("distance", lib, defaults(SolverOptions))
 some = np.zeros(64)
 at = some.ctypes.data
 one = np.zeros(1, np.int32)

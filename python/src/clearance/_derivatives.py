@@ -17,7 +17,7 @@ from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, host, take
 from ._errors import ClosedError, OptionError
-from ._options import check_names, names_of, one_of
+from ._options import DerivativeOptions, check_names, defaults, names_of, one_of
 from ._result import PENETRATING, Poses, Result, Tangent, host_array, native_results, to_torch
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ KEPT: Final = (*NEEDED, "status")
 
 Submit = Callable[[int, Any, nat.Report, nat.Error], int]
 
-OPTIONS: Final = ("derivative", "epsilon", "samples", "rings", "seed")
+OPTIONS: Final = tuple(defaults(DerivativeOptions))
 _POSES: Final = ("pos_a", "quat_a", "pos_b", "quat_b")
 _TAILS: Final = (3, 4, 3, 4)
 

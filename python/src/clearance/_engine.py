@@ -26,15 +26,15 @@ from ._options import (
     Backend,
     DistanceOptions,
     GrowthOptions,
-    Method,
     Order,
     PairOptions,
     Precision,
     ProductOptions,
     QueryOptions,
     Rotation,
-    check_names,
+    SolverOptions,
     check_out,
+    filled,
     flag,
     names_of,
     one_of,
@@ -52,22 +52,12 @@ from ._sweep import SweepOptions, SweepResult, sweep
 if TYPE_CHECKING:
     from ._scene import Scene
 
-# The options of lists of pairs with their defaults, by the name of the cut-off that the query has.
-_COMMON: Final[dict[str, Any]] = {
-    **dict.fromkeys(("columns", "precision", "tolerance", "max_iterations", "warm_start", "out")),
-    **dict.fromkeys(("epsilon", "samples", "rings", "seed")),
-    "method": "auto",
-    "copy": True,
-    "derivative": "exact",
-    "grad": False,
-}
-_PAIR_OPTIONS: Final[dict[str | None, dict[str, Any]]] = {
-    None: _COMMON,
-    **{name: {name: None, **_COMMON} for name in ("max_distance", "max_factor", "cut_off")},
-}
-
-_PRODUCT_OPTIONS: Final[dict[str, Any]] = {
-    name: value for name, value in _PAIR_OPTIONS["cut_off"].items() if name not in ("columns", "out", "grad")
+# The options of queries of lists of pairs, by the name of the cut-off that they have.
+_PAIR_OPTIONS: Final[dict[str | None, Any]] = {
+    None: PairOptions,
+    "max_distance": DistanceOptions,
+    "max_factor": GrowthOptions,
+    "cut_off": QueryOptions,
 }
 
 
@@ -240,11 +230,8 @@ class Engine(nat.Owner):
         options: Mapping[str, Any],
     ) -> Result:
         """Answer a list of pairs; ``cut_off`` is the name of the option that this query has for it."""
-        known = _PAIR_OPTIONS[cut_off]
-        if not known.keys() >= options.keys():
-            check_names(f"the query {query}", options, list(known))
         n = self._native
-        o = {**known, **options}
+        o = filled(f"the query {query}", _PAIR_OPTIONS[cut_off], options)
         grad = flag("grad", o["grad"])
         if grad:
             o["columns"] = _derivatives.with_needed(query, n, o["columns"])
@@ -276,11 +263,7 @@ class Engine(nat.Owner):
     ) -> tuple[nat.Query, tuple[int, ...], list[Array]]:
         """A query of pairs by its options, the axes of its rows, and their arrays: those of pairs, and directions."""
         copy = flag("copy", o["copy"])
-        cut = None if cut_off is None else o[cut_off]
-        q = self._query(
-            query, library, o["columns"], cut, o["method"], o["precision"], o["tolerance"], o["max_iterations"],
-            cut_off or "cut_off",
-        )  # fmt: skip
+        q = self._query(query, library, o, None if cut_off is None else o[cut_off], cut_off or "cut_off")
         self._derivative(q, *(o[name] for name in _derivatives.OPTIONS))
         check_order(quat)
         lead, arrays = pair_columns(*pairs, quat, copy)
@@ -348,9 +331,9 @@ class Engine(nat.Owner):
         quat: str,
         options: Mapping[str, Any],
     ) -> _derivatives.Posed:
-        check_names("products with derivatives", options, list(_PRODUCT_OPTIONS))
+        o = filled("products with derivatives", ProductOptions, options)
         _derivatives.with_needed(query, self._native, None)
-        o = {"columns": None, **_PRODUCT_OPTIONS, **options}
+        o["columns"] = None
         q, lead, arrays = self._ask(query, "cut_off", library, pairs, quat, o)
         device = torch_device(pairs[2], pairs[4], pairs[0])
         return _derivatives.Posed(self, q, tuple(arrays), quat, _shapes(pairs), device, lead)
@@ -364,20 +347,17 @@ class Engine(nat.Owner):
         *,
         worlds: int,
         query: QueryName = "distance",
-        columns: Iterable[str] | None = None,
         max_distance: float | None = None,
-        method: Method = "auto",
-        precision: Precision | None = None,
-        tolerance: float | None = None,
-        max_iterations: int | None = None,
+        **options: Unpack[SolverOptions],
     ) -> Rollout:
         """W worlds of M bodies, each one shape, with P pairs of bodies that all worlds share, held for many steps.
 
         shapes: int32 [M], the shape of each body. template_a, template_b: int32 [P], bodies. Calling the rollout with
         the poses of a step answers its W × P rows. What would take more memory than there is raises
-        :class:`OptionError`, here and in :meth:`rollout`.
+        :class:`OptionError`, here and in :meth:`rollout`. ``columns``, ``method``, ``precision``, ``tolerance`` and
+        ``max_iterations`` are those of :meth:`distance`.
         """
-        q = self._query(query, library, columns, max_distance, method, precision, tolerance, max_iterations)
+        q = self._query(query, library, filled("rollouts", SolverOptions, options), max_distance)
         if not self._number:
             raise ClosedError("the engine is closed")
         return Rollout(self, q, library, shapes, template_a, template_b, worlds)
@@ -388,17 +368,13 @@ class Engine(nat.Owner):
         *,
         worlds: int,
         query: QueryName = "distance",
-        columns: Iterable[str] | None = None,
         max_distance: float | None = None,
         reduce: Literal["world"] | None = None,
         pairs: Literal["all"] | None = None,
         skip: Iterable[tuple[int, int]] = (),
         bodies: ArrayLike | None = None,
-        method: Method = "auto",
-        precision: Precision | None = None,
-        tolerance: float | None = None,
-        max_iterations: int | None = None,
         culling: bool = True,
+        **options: Unpack[SolverOptions],
     ) -> SceneRollout:
         """W worlds of the bodies of a scene, held for many steps; calling it with the poses of a step answers them.
 
@@ -409,10 +385,11 @@ class Engine(nat.Owner):
 
         ``pairs="all"`` asks about all pairs of places, without those in ``skip``, in place of the pairs of the scene.
         Rows of pairs are then sparse: a pair without a row is proved separated, and beyond
-        ``max_distance`` if there is one. Neither is expanded in memory.
+        ``max_distance`` if there is one. Neither is expanded in memory. ``columns``, ``method``, ``precision``,
+        ``tolerance`` and ``max_iterations`` are those of :meth:`distance`.
         """
         check_scene(scene)
-        q = self._query(query, scene.library, columns, None, method, precision, tolerance, max_iterations)
+        q = self._query(query, scene.library, filled("rollouts", SolverOptions, options))
         if not self._number:
             raise ClosedError("the engine is closed")
         skipped = listed_pairs("skip", skip)
@@ -549,14 +526,11 @@ class Engine(nat.Owner):
         self,
         query: str,
         library: Library,
-        columns: Iterable[str] | None,
-        cut_off: float | None,
-        method: str,
-        precision: Precision | None,
-        tolerance: float | None,
-        max_iterations: int | None,
+        options: Mapping[str, Any],
+        cut_off: float | None = None,
         cut_off_name: str = "max_distance",
     ) -> nat.Query:
+        """A query with the :class:`SolverOptions` among the options, which are all there."""
         nat.check_fork()
         n = self._native
         if not isinstance(library, Library):
@@ -564,6 +538,7 @@ class Engine(nat.Owner):
         if not isinstance(query, str) or query not in n.query_codes:
             raise OptionError(f"query: {query!r}, want one of {', '.join(n.query_codes)}")
         about = n.queries[query]
+        columns = options["columns"]
         chosen = list(about["columns"]) if columns is None else names_of(columns)
         for name in chosen:
             if name not in about["available"]:
@@ -575,21 +550,22 @@ class Engine(nat.Owner):
         q.handle = library._open()
         q.library = q.handle.number
         q.query = n.query_codes[query]
-        q.method = n.methods.index(one_of("method", method, n.methods))
-        own = self.precision if precision is None else precision
+        q.method = n.methods.index(one_of("method", options["method"], n.methods))
+        own = self.precision if options["precision"] is None else options["precision"]
         q.precision = n.precisions.index(one_of("precision", own, n.precisions))
         q.columns = n.column_set(chosen)
-        if tolerance is not None:
-            q.tolerance = real("tolerance", tolerance, 0, above=True)
+        if options["tolerance"] is not None:
+            q.tolerance = real("tolerance", options["tolerance"], 0, above=True)
         if cut_off is not None:
             q.has_cut_off, q.cut_off = 1, real(cut_off_name, cut_off, 0)
-        q.max_iterations = 0 if max_iterations is None else whole("max_iterations", max_iterations)
+        limit = options["max_iterations"]
+        q.max_iterations = 0 if limit is None else whole("max_iterations", limit)
         return q
 
     def _derivative(
         self,
         q: nat.Query,
-        mode: str,
+        mode: str | None,
         epsilon: float | None,
         samples: int | None,
         rings: int | None,
@@ -597,6 +573,7 @@ class Engine(nat.Owner):
     ) -> None:
         """Set which derivatives a query takes."""
         modes = self._native.derivatives
+        mode = "exact" if mode is None else mode
         if mode == "exact":
             for name, value in (("epsilon", epsilon), ("samples", samples), ("rings", rings), ("seed", seed)):
                 if value is not None:

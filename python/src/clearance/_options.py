@@ -6,6 +6,7 @@ import math
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -94,16 +95,21 @@ class SolverOptions(MethodOptions, total=False):
     columns: Iterable[str] | None
 
 
-class InputOptions(TypedDict, total=False):
+class DerivativeOptions(TypedDict, total=False):
+    """Options of derivatives; None is the default, in products with those of an answer the option of its query."""
+
+    derivative: Derivative | None
+    epsilon: float | None
+    samples: int | None
+    rings: int | None
+    seed: int | None
+
+
+class InputOptions(DerivativeOptions, total=False):
     """Options of lists of pairs and of their derivatives."""
 
     copy: bool
     warm_start: Any
-    derivative: Derivative
-    epsilon: float | None
-    samples: int | None
-    rings: int | None
-    seed: int
 
 
 class PairOptions(SolverOptions, InputOptions, total=False):
@@ -137,14 +143,28 @@ class ProductOptions(MethodOptions, InputOptions, total=False):
     cut_off: float | None
 
 
-class DerivativeOptions(TypedDict, total=False):
-    """Options of products with derivatives; None and what is not named is the option of the query."""
+class GraphOptions(MethodOptions, DerivativeOptions, total=False):
+    """Options of distances in a graph of JAX."""
 
-    derivative: Derivative | None
-    epsilon: float | None
-    samples: int | None
-    rings: int | None
-    seed: int | None
+    max_distance: float | None
+
+
+# The defaults of options that are not None.
+_DEFAULTS: Final[dict[str, Any]] = {"method": "auto", "derivative": "exact", "copy": True, "grad": False}
+
+
+@cache
+def defaults(kind: Any) -> dict[str, Any]:
+    """The options of a class with their defaults. The caller does not change them."""
+    return {name: _DEFAULTS.get(name) for name in kind.__annotations__}
+
+
+def filled(what: str, kind: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a call, with the defaults of those that it does not give."""
+    known = defaults(kind)
+    if not known.keys() >= options.keys():
+        check_names(what, options, list(known))
+    return {**known, **options}
 
 
 def interval(option: str, value: Any) -> tuple[float, float] | None:

@@ -6,9 +6,9 @@ import contextlib
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, Unpack, cast
 
 from . import _jobs
 from . import _native as nat
@@ -16,7 +16,7 @@ from ._columns import QueryName
 from ._engine import Engine
 from ._errors import OptionError, RefutedError, RowError
 from ._library import Library
-from ._options import Method, flag, path_bytes, whole
+from ._options import SolverOptions, defaults, filled, flag, path_bytes, whole
 from ._result import Report, report_of
 
 
@@ -62,16 +62,12 @@ def score_file(
     *,
     library: Library | str | os.PathLike[str],
     query: QueryName = "distance",
-    columns: Iterable[str] | None = None,
     max_distance: float | None = None,
-    method: Method = "auto",
-    precision: Literal["single", "double"] | None = None,
-    tolerance: float | None = None,
-    max_iterations: int | None = None,
     rows: tuple[int, int] | None = None,
     audit: bool = True,
     progress: bool | Callable[[int, int], object] = False,
     engine: Engine | None = None,
+    **options: Unpack[SolverOptions],
 ) -> FileReport:
     """Answer the pairs of a file (.parquet, .npz) into another, in input order, as ``batchbench score`` does.
 
@@ -83,12 +79,13 @@ def score_file(
     errors are counted from the start of the file. ``audit`` checks every answer from the shapes alone, sharing no
     code with a solver but the support functions. ``progress`` is True (a line on the standard error) or a function
     that is called with rows done and rows in total; with an audit each row counts twice, when it is answered and when
-    it is audited. An ``engine`` is opened if none is given.
+    it is audited. An ``engine`` is opened if none is given. ``columns``, ``method``, ``precision``, ``tolerance`` and
+    ``max_iterations`` are those of :meth:`Engine.distance`.
     """
     flag("audit", audit)
     with opened_or(engine) as opened:
         about = library if isinstance(library, Library) else Library()
-        q = opened._query(query, about, columns, max_distance, method, precision, tolerance, max_iterations)
+        q = opened._query(query, about, filled("files of pairs", SolverOptions, options), max_distance)
         shapes = None if isinstance(library, Library) else path_bytes("library", library)
         return _score(
             opened, q, shapes, path_bytes("pairs", pairs), part(rows), path_bytes("out", out), audit, progress
@@ -118,7 +115,8 @@ def audit_file(
     at = -1 if start is None else whole("start", start, 0)
     with opened_or(engine) as opened:
         about = library if isinstance(library, Library) else Library()
-        q = opened._query(query, about, None, max_distance, "auto", precision, tolerance, None)
+        asked = {**defaults(SolverOptions), "precision": precision, "tolerance": tolerance}
+        q = opened._query(query, about, asked, max_distance)
         shapes = None if isinstance(library, Library) else path_bytes("library", library)
 
         def submit(job: Any, error: nat.Error) -> int:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterable
-from typing import Any, Final, Literal
+from typing import Any, Final, Unpack
 
 from . import _native as nat
 from ._columns import QueryName
 from ._engine import Engine
 from ._errors import ArrayError, ClosedError, OptionError
 from ._library import Library
-from ._options import Method, whole
+from ._options import SolverOptions, filled, whole
 from ._result import Report, report_of
 
 _NAME: Final = b"arrow_array_stream"
@@ -113,14 +112,10 @@ def score_stream(
     *,
     library: Library,
     query: QueryName = "distance",
-    columns: Iterable[str] | None = None,
     max_distance: float | None = None,
-    method: Method = "auto",
-    precision: Literal["single", "double"] | None = None,
-    tolerance: float | None = None,
-    max_iterations: int | None = None,
     batch_rows: int = 1 << 17,
     engine: Engine | None = None,
+    **options: Unpack[SolverOptions],
 ) -> ScoreStream:
     """Answer a stream of pairs by a stream of results, in order and in bounded memory.
 
@@ -132,7 +127,8 @@ def score_stream(
     The result has ``__arrow_c_stream__`` too, so that ``pa.RecordBatchReader.from_stream(s)``, ``pl.DataFrame(s)``
     and DuckDB read it. It holds the batch that is being read and three that are answered ahead, of at most
     ``batch_rows`` rows, with the record batches of the source that these come from. Rows without an answer say so in
-    the column ``status``; ``s.report`` counts them.
+    the column ``status``; ``s.report`` counts them. ``columns``, ``method``, ``precision``, ``tolerance`` and
+    ``max_iterations`` are those of :meth:`Engine.distance`.
     """
     take = getattr(source, "__arrow_c_stream__", None)
     if take is None:
@@ -141,7 +137,7 @@ def score_stream(
         raise OptionError(f"library: {type(library).__name__}, want a Library")
     rows = whole("batch_rows", batch_rows, 1, 1 << 24)
     engine = _engine_of(engine)
-    q = engine._query(query, library, columns, max_distance, method, precision, tolerance, max_iterations)
+    q = engine._query(query, library, filled("streams", SolverOptions, options), max_distance)
     n, error, number, struct = nat.native(), nat.Error(), ctypes.c_uint64(), _Struct()
     capsule = take()
     code = n.stream(engine._number, q, _pointer(capsule, _NAME), ctypes.addressof(struct), rows, number, error)

@@ -7,7 +7,7 @@ import ctypes
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, Unpack, cast
 
 import numpy as np
 
@@ -20,7 +20,19 @@ from ._columns import QueryName
 from ._engine import Engine
 from ._errors import ArrayError, OptionError
 from ._library import Library
-from ._options import Method, Order, Precision, flag, order_of, path_bytes, real, to_wxyz, with_order
+from ._options import (
+    Order,
+    Precision,
+    SolverOptions,
+    defaults,
+    filled,
+    flag,
+    order_of,
+    path_bytes,
+    real,
+    to_wxyz,
+    with_order,
+)
 from ._result import report_of
 from ._scene import Scene
 from ._score import FileReport, opened_or, run_file
@@ -151,18 +163,14 @@ def rollout_file(
     *,
     scene: Scene | Path,
     query: QueryName = "distance",
-    columns: Iterable[str] | None = None,
     max_distance: float | None = None,
     reduce: Literal["world"] | None = None,
     pairs: Literal["all"] | None = None,
-    method: Method = "auto",
-    precision: Precision | None = None,
-    tolerance: float | None = None,
-    max_iterations: int | None = None,
     culling: bool = True,
     part: tuple[int, int] | None = None,
     progress: bool | Callable[[int, int], object] = False,
     engine: Engine | None = None,
+    **options: Unpack[SolverOptions],
 ) -> FileReport:
     """Answer the worlds of a file (.parquet, .npz) into another, as ``batchbench rollout`` does, byte for byte.
 
@@ -176,7 +184,7 @@ def rollout_file(
     record = _asked(max_distance, reduce, pairs)
     record.no_culling = int(not flag("culling", culling))
     with opened_or(engine) as opened, _bodies(scene) as (table, shapes, library):
-        q = opened._query(query, library, columns, None, method, precision, tolerance, max_iterations)
+        q = opened._query(query, library, filled("files of worlds", SolverOptions, options))
         record.table, record.workers = table, opened._workers
         report = _run(opened, "rollout_file", (q, record), shapes, ("worlds", worlds), ("out", out), part, progress)
     return FileReport(os.fspath(out), report_of(report), None)
@@ -231,7 +239,7 @@ def audit_rollout_file(
     """
     record = _asked(max_distance, reduce, pairs)
     with opened_or(engine) as opened, _bodies(scene) as (table, shapes, library):
-        q = opened._query(query, library, None, None, "auto", precision, tolerance, None)
+        q = opened._query(query, library, {**defaults(SolverOptions), "precision": precision, "tolerance": tolerance})
         record.table, record.workers = table, opened._workers
         report = _run(opened, "rollout_audit", (q, record), shapes, ("worlds", worlds), ("results", results), part)
     return int(report.audited), int(report.refuted)

@@ -30,7 +30,7 @@ from ._held import Held, State, Views, empty_state, state_arrays
 from ._library import Library
 from ._mujoco_bodies import from_mujoco
 from ._native import named, numbers
-from ._options import ArrayLike, Floats, Ints, Order, check_quat, flag, one_of, real, whole
+from ._options import ArrayLike, Floats, Ints, Order, check_quat, flag, one_of, real, text, whole
 from ._page import View
 from ._points import RULES, Contacts, Recorded, Rule, fetch, surface_arrays
 from ._result import Report, report_of
@@ -135,6 +135,11 @@ def _array(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> Array:
     return take(name, value, dtype, shape[1:], shape[0], True)
 
 
+def _simd(name: str | None) -> dict[str, Array | None]:
+    """The option of that name."""
+    return {"simd": None if name is None else np.frombuffer(text("simd", name).encode(), np.uint8)}
+
+
 def solve(
     mass: ArrayLike,
     inertia: ArrayLike,
@@ -157,6 +162,7 @@ def solve(
     max_sweeps: int = 60,
     max_steps: int = 400,
     workers: int | None = None,
+    simd: str | None = None,
 ) -> Solution:
     """Solve the contact problems of W worlds of B bodies and up to C contacts.
 
@@ -169,7 +175,8 @@ def solve(
 
     ``model`` is Coulomb's law with Signorini's condition ("ncp") or its convex relaxation ("ccp"). ``tolerance`` limits
     the residual of each contact relative to the speed scale of its island, and has no unit (see :class:`Solution`).
-    ``bound`` asks for the error bound of the ccp. A world keeps its bits whatever worlds are beside it.
+    ``bound`` asks for the error bound of the ccp. ``simd`` names the kernels, as in :class:`Simulation`. A world keeps
+    its bits whatever worlds are beside it.
     """
     code = MODELS.index(one_of("model", model, MODELS))
     m = host("mass", mass, True)
@@ -214,6 +221,7 @@ def solve(
         bound_wanted=int(flag("bound", bound)),
         workers=0 if workers is None else whole("workers", workers, 1),
     )
+    options |= _simd(simd)
     n = nat.native()
     given = named({**arrays, **out, **options})
 
@@ -313,7 +321,9 @@ class Simulation(nat.Owner):
     a contact exceeds ``tolerance`` times its speed scale (see :class:`Solution`). ``max_gap`` is the largest gap of a
     contact in metres (default: what the step may close). ``max_contacts`` limits the contacts of a world (default:
     memory alone does); a world with more is not advanced, nor is one whose pairs or contact problem are undecided,
-    unless ``accept`` takes the best impulses found.
+    unless ``accept`` takes the best impulses found. ``simd`` names the kernels of the CPU, of pairs and of contacts:
+    "avx512", "avx2", "neon", "portable" or "off" (default: what the environment variable CLEARANCE_SIMD names, and
+    without it the best).
     """
 
     def __init__(
@@ -346,6 +356,7 @@ class Simulation(nat.Owner):
         skip: Iterable[tuple[int, int]] = (),
         accept: bool = False,
         workers: int | None = None,
+        simd: str | None = None,
     ) -> None:
         nat.check_fork()
         self._number = 0
@@ -401,6 +412,7 @@ class Simulation(nat.Owner):
             accept=int(accept),
             workers=0 if workers is None else whole("workers", workers, 1),
         )
+        self._arrays |= _simd(simd)
         self.dt, self.ground, self.worlds = float(dt), ground, 0
         self.library, self._bodies = own_library, bodies
         self._held: Held | None = None

@@ -26,7 +26,7 @@ from ._derivatives import OPTIONS, PARTS, Answered
 from ._engine import Engine
 from ._errors import OptionError
 from ._library import Library
-from ._options import DistanceOptions, Order, check_names
+from ._options import GraphOptions, Order, SolverOptions, check_names, defaults
 
 try:
     jax: Any = importlib.import_module("jax")
@@ -37,7 +37,6 @@ jnp: Final[Any] = jax.numpy
 
 _NAMES: Final = ("a", "b", "pos_a", "quat_a", "pos_b", "quat_b")
 _TAILS: Final[tuple[tuple[int, ...], ...]] = ((), (), (3,), (4,), (3,), (4,))
-_KNOWN: Final = ("max_distance", "method", "precision", "tolerance", "max_iterations", *OPTIONS)
 
 
 class Answers(NamedTuple):
@@ -62,7 +61,7 @@ def distance(
     quat_b: Any,
     *,
     quat: Order,
-    **options: Unpack[DistanceOptions],
+    **options: Unpack[GraphOptions],
 ) -> Any:
     """The signed distances of pairs, differentiable in the poses.
 
@@ -87,12 +86,12 @@ def answers(
     quat_b: Any,
     *,
     quat: Order,
-    **options: Unpack[DistanceOptions],
+    **options: Unpack[GraphOptions],
 ) -> Answers:
     """Distances, normals and witnesses of pairs, differentiable in the poses. See :func:`distance`."""
     if quat not in ("wxyz", "xyzw"):
         raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw": rotation matrices have no free entries')
-    check_names("clearance.jax", options, _KNOWN)
+    check_names("clearance.jax", options, list(defaults(GraphOptions)))
     values = [jnp.asarray(x) for x in (a, b, pos_a, quat_a, pos_b, quat_b)]
     for name, value, tail in zip(_NAMES, values, _TAILS, strict=True):
         if value.ndim < len(tail) or value.shape[value.ndim - len(tail) :] != tail:
@@ -142,7 +141,8 @@ class _Call:
         columns["status"] = np.ascontiguousarray(np.asarray(saved[4]).reshape(n))
         columns["gap"] = np.ascontiguousarray(np.asarray(saved[5], np.float32).reshape(n))
         limit = self.options.get("max_distance")
-        query = self.engine._query("distance", self.library, list(columns), limit, "auto", "double", None, None)
+        asked = {**defaults(SolverOptions), "columns": list(columns), "precision": "double"}
+        query = self.engine._query("distance", self.library, asked, limit)
         arrays = tuple(map(np.ascontiguousarray, (a, b, pos_a, pos_b, quat_a, quat_b)))
         shapes = tuple(x.shape for x in (pos_a, quat_a, pos_b, quat_b))
         answered = Answered(self.engine, query, arrays, self.order, shapes, None, (n,), columns)
