@@ -345,12 +345,19 @@ func (s *worldSolver) refine(o *Options) {
 // progress is the part of the least residual that two blocks of sweeps may leave without being slow.
 const progress = 0.6
 
-// sweepAll makes sweeps until the tolerance is reached, or they are slow and Newton's method is allowed. Where more, a
-// block of sweeps follows the one that reaches the tolerance, unless its residual is as small as refine leaves it.
+// moreBlocks is the number of blocks of sweeps after the one that reaches the tolerance, as in package kernels/contact.
+const moreBlocks = 2
+
+// sweepAll makes sweeps until the tolerance is reached, or they are slow and Newton's method is allowed. Where more,
+// moreBlocks follow the block that reaches the tolerance, until the residual is as small as refine leaves it.
 func (s *worldSolver) sweepAll(o *Options, more bool) (done bool) {
 	s.prepare()
 	if o.Model == CCP {
 		s.setHeights()
+	}
+	left := 0
+	if more {
+		left = moreBlocks
 	}
 	before, past := math.Inf(1), s.bestError // two blocks and one block ago
 	for s.sweeps < o.Sweeps && !s.ended() {
@@ -359,10 +366,11 @@ func (s *worldSolver) sweepAll(o *Options, more bool) (done bool) {
 			s.sweeps++
 		}
 		s.keep(o.Model, s.v, s.lambda, o.Tolerance)
-		if last := done; s.bestError <= o.Tolerance {
-			if done = true; last || !more || s.bestError <= exactly*o.Tolerance {
+		if s.bestError <= o.Tolerance {
+			if done = true; left == 0 || s.bestError <= exactly*o.Tolerance {
 				break
 			}
+			left--
 		}
 		if o.Steps > 0 && slow(s.bestError, before, o.Tolerance) {
 			break

@@ -696,8 +696,8 @@ int32_t clearance_simulation_reset(clearance_simulation simulation, clearance_ar
 // clearance_simulation_state sets *contacts to the largest number C of contacts that a world starts its next solve
 // from, and fills, unless count is 0, all that the next steps depend on: pose [W,M,7], velocity [W,M,3], momentum
 // [W,M,3] (angular, in N·m·s; of bodies that do not move their angular velocity), steps [W] int64, status [W] uint8,
-// contacts, solves and parts [W] int32, energy [W], warm_count [W] int32, warm_pair [W,C] int32, warm_id [W,C]
-// uint64, warm_position and warm_impulse [W,C,3].
+// contacts, solves and parts [W] int32, energy [W], still [1] int64 (the last steps in a row in which no world was
+// advanced), warm_count [W] int32, warm_pair [W,C] int32, warm_id [W,C] uint64, warm_position and warm_impulse [W,C,3].
 int32_t clearance_simulation_state(clearance_simulation simulation, clearance_array *arrays, int64_t count,
                                    int64_t *contacts, clearance_error *error);
 

@@ -460,6 +460,7 @@ func clearance_simulation_state(handle C.clearance_simulation, list *C.clearance
 		for i, s := range st.Status {
 			state.codes[i] = uint8(s)
 		}
+		state.still[0] = int64(warm.Still)
 		copy(to.Count, warm.Count)
 		copy(to.Pair, warm.Pair)
 		copy(to.ID, warm.ID)
@@ -481,6 +482,10 @@ func clearance_simulation_set_state(handle C.clearance_simulation, list *C.clear
 		if err := a.check(); err != nil {
 			return err
 		}
+		if n := state.still[0]; n < 0 || n > math.MaxInt {
+			return argument("still %d, want a number of steps", n)
+		}
+		warm.Still = int(state.still[0])
 		for _, c := range state.codes {
 			state.Status = append(state.Status, contact.StepStatus(c))
 		}
@@ -492,6 +497,7 @@ func clearance_simulation_set_state(handle C.clearance_simulation, list *C.clear
 type wholeState struct {
 	contact.State
 	codes []uint8
+	still []int64 // of one number, see contact.Warm
 }
 
 // stateArrays are the arrays of a state of all worlds, and of what the next solves start from.
@@ -503,7 +509,8 @@ func stateArrays(h *simulationHandle, a *arrays, contacts int, written bool) (*w
 	state := &wholeState{contact.State{Worlds: w, Pose: real("pose", product(7, wm)),
 		Velocity: real("velocity", product(3, wm)), Momentum: real("momentum", product(3, wm)),
 		Steps: needed[int64](a, "steps", w, written), Contacts: ints("contacts", w), Solves: ints("solves", w),
-		Parts: ints("parts", w), Energy: real("energy", w)}, needed[uint8](a, "status", w, written)}
+		Parts: ints("parts", w), Energy: real("energy", w)}, needed[uint8](a, "status", w, written),
+		needed[int64](a, "still", 1, written)}
 	warm := &contact.Warm{Contacts: contacts, Count: ints("warm_count", w), Pair: ints("warm_pair", wc),
 		ID: needed[uint64](a, "warm_id", wc, written), Position: real("warm_position", product(3, wc)),
 		Impulse: real("warm_impulse", product(3, wc))}

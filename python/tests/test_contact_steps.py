@@ -254,6 +254,23 @@ def test_states_are_complete() -> None:
         boxes(2)[0].set_state(state)
 
 
+def test_states_have_the_steps_without_an_advanced_world() -> None:
+    """A simulation that is given a state gives up after as many steps as the one whose state it is."""
+    sims = [boxes(1, dt=5e-3)[0] for _ in range(2)]
+    position = np.full((1, 1, 3), np.nan)
+    sims[0].start(position, STILL[None, None], quat="wxyz")
+    for _ in range(6):
+        assert contact.STEP_STATUSES[sims[0].step().status[0]] == "invalid"
+    state = pickle.loads(pickle.dumps(sims[0].state()))
+    assert state.still.tolist() == [6]
+    sims[1].set_state(state)
+    for sim in sims:
+        for _ in range(3):
+            sim.step()
+        with pytest.raises(cl.StillError, match="no world advanced in the last 10 steps"):
+            sim.step()
+
+
 def test_reset_of_some_worlds() -> None:
     sim, position, rotation = boxes(1, dt=5e-3)
     position = np.repeat(position, 3, axis=0)

@@ -432,6 +432,7 @@ static struct list state_arrays(int at, int64_t c) {
     add_poses(&l, "pose", w * m), add_reals(&l, "velocity", 3 * w * m), add_reals(&l, "momentum", 3 * w * m);
     add_wide(&l, "steps", CLEARANCE_INT64, w), add_bytes(&l, "status", w, 9), add_indices(&l, "contacts", w, 4);
     add_indices(&l, "solves", w, 4), add_indices(&l, "parts", w, 4), add_reals(&l, "energy", w);
+    add_wide(&l, "still", CLEARANCE_INT64, 1);
     add_indices(&l, "warm_count", w, c + 1), add_indices(&l, "warm_pair", w * c, 3);
     add_wide(&l, "warm_id", CLEARANCE_UINT64, w * c);
     add_reals(&l, "warm_position", 3 * w * c), add_reals(&l, "warm_impulse", 3 * w * c);

@@ -50,8 +50,9 @@ class Views:
 class State:
     """All that the next steps of a simulation depend on, in arrays: it may be copied and pickled, and set in any
     simulation of the same bodies, worlds and options. Quaternions are w, x, y, z; the ground is the last body;
-    ``momentum`` is the angular momentum in N·m·s, of bodies that do not move the angular velocity; ``warm_…`` are the
-    contacts that the next solves start from."""
+    ``momentum`` is the angular momentum in N·m·s, of bodies that do not move the angular velocity; ``still`` [1] is the
+    number of steps in a row, the last one included, in which no world was advanced; ``warm_…`` are the contacts that
+    the next solves start from."""
 
     pose: Array
     velocity: Array
@@ -62,6 +63,7 @@ class State:
     solves: Array
     parts: Array
     energy: Array
+    still: Array
     warm_count: Array
     warm_pair: Array
     warm_id: Array
@@ -83,6 +85,7 @@ def empty_state(worlds: int, bodies: int, contacts: int) -> State:
         steps=np.zeros(w, np.int64),
         status=np.zeros(w, np.uint8),
         energy=np.zeros(w),
+        still=np.zeros(1, np.int64),
         warm_count=np.zeros(w, np.int32),
         warm_pair=np.zeros((w, c), np.int32),
         warm_id=np.zeros((w, c), np.uint64),
