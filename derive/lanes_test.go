@@ -12,6 +12,7 @@ import (
 	"clearance/batch"
 	"clearance/geom"
 	"clearance/internal/testkit"
+	"clearance/kernels"
 	kernel "clearance/kernels/derive"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -144,7 +145,7 @@ func checkDeclined(t *testing.T, job *batch.Job, rows []Row, want *batch.Results
 	t.Helper()
 	for _, variant := range kernel.Variants() {
 		call := kernel.Call{Job: job, Answers: job.Results, Variant: variant}
-		s := kernel.NewSolver(kernel.TableOf(job.Library), &call)
+		s := kernel.NewSolver(kernels.ShapesOf(job.Library), &call)
 		declined := 0
 		for lo := 0; lo < len(rows); lo += kernel.Block {
 			for _, i := range s.Run(lo, min(lo+kernel.Block, len(rows))) {

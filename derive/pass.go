@@ -297,7 +297,7 @@ func (p *Pass) rows(ctx context.Context, r *rows, call *kernel.Call, one func(w 
 
 // table sets the rows and the mode of a call, and returns the library as the kernel reads it, nil if all rows are left
 // to Go.
-func (p *Pass) table(r *rows, call *kernel.Call) *kernel.Table {
+func (p *Pass) table(r *rows, call *kernel.Call) *kernels.Shapes {
 	call.Job, call.First, call.Answers, call.Valid = r.job, r.first, r.answers, r.valid
 	call.Derivative, call.FirstNumber = p.Options, p.FirstRow
 	variant, err := kernel.Choose(p.SIMD)
@@ -305,7 +305,7 @@ func (p *Pass) table(r *rows, call *kernel.Call) *kernel.Table {
 		return nil
 	}
 	call.Variant = variant
-	return kernel.TableOf(r.job.Library)
+	return kernels.ShapesOf(r.job.Library)
 }
 
 // each calls f for all rows, in any order, by several goroutines. It returns the error of the context.

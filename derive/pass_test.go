@@ -16,6 +16,7 @@ import (
 	"clearance/batch"
 	"clearance/geom"
 	"clearance/internal/testkit"
+	"clearance/kernels"
 	kernel "clearance/kernels/derive"
 	"clearance/verify"
 )
@@ -612,7 +613,7 @@ func TestStopInKernel(t *testing.T) {
 			call := kernel.Call{Job: job, Answers: job.Results, Out: out, Variant: variant,
 				Derivative: Options{Mode: Gaussian, Samples: samples}}
 			release := call.StopWith(ctx)
-			s := kernel.NewSolver(kernel.TableOf(job.Library), &call)
+			s := kernel.NewSolver(kernels.ShapesOf(job.Library), &call)
 			s.Run(0, 2)
 			s.Close()
 			release()

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"clearance/batch"
+	"clearance/kernels"
 	kernel "clearance/kernels/derive"
 )
 
@@ -109,7 +110,7 @@ type partRows struct {
 }
 
 // newPartRows sets the kernel of k, which takes the rows.
-func newPartRows(p *Pass, k *worker, r *Rollout, rows *rows, call kernel.Call, table *kernel.Table) *partRows {
+func newPartRows(p *Pass, k *worker, r *Rollout, rows *rows, call kernel.Call, table *kernels.Shapes) *partRows {
 	x := &partRows{p: p, k: k, r: r, rows: rows, cotangents: call.Cotangents,
 		gradients: make([]float64, TwistWidth*kernel.Block)}
 	job := *rows.job

@@ -27,7 +27,7 @@ func Width(variant string) int {
 // variant is one way in which the kernels are compiled.
 type variant struct {
 	supported bool                        // by this machine
-	rows      [kernelCount]unsafe.Pointer // by Kernel: a clr_kernel
+	kernels   [kernelCount]unsafe.Pointer // by Kernel: a clr_kernel, or what its package says
 }
 
 // compiled are the variants in this program. Each variant_*.go adds one.
@@ -81,6 +81,10 @@ func Choose(name string) (string, error) {
 
 // Runs reports whether a variant is in this program and this machine can run it.
 func Runs(variant string) bool { return compiled[variant].supported }
+
+// EntryOf returns the entry of a kernel that has a package of its own, what that package says; nil in a program without
+// the variant.
+func EntryOf(kernel Kernel, variant string) unsafe.Pointer { return compiled[variant].kernels[kernel] }
 
 // LeftOut returns the variants of this processor architecture that the program lacks by build tags, best first; none if
 // it has no kernels.

@@ -74,16 +74,15 @@ func TestFences(t *testing.T) {
 // fenceTable moves every slice of a table between fences.
 func fenceTable(t *testing.T, table *kernels.Table, atEnd bool) {
 	t.Helper()
-	fields := reflect.ValueOf(table).Elem()
 	moved := 0
-	for i := range fields.NumField() {
-		if fields.Field(i).Kind() != reflect.Slice {
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[kernels.Table]()) {
+		f := reflect.ValueOf(table).Elem().FieldByIndex(field.Index)
+		if f.Kind() != reflect.Slice {
 			continue
 		}
-		f := fields.Field(i)
 		size := f.Len() * int(f.Type().Elem().Size())
 		if size == 0 {
-			t.Errorf("the table has no %s, so that no access to it is tested", fields.Type().Field(i).Name)
+			t.Errorf("the table has no %s, so that no access to it is tested", field.Name)
 			continue
 		}
 		from := unsafe.Slice((*byte)(f.UnsafePointer()), size)

@@ -23,14 +23,13 @@ import (
 // Solver runs the kernels of one variant. It owns scratch memory of two megabytes, most of which few calls use.
 type Solver struct {
 	variant string
-	kernels *[kernelCount]unsafe.Pointer
+	kernels [kernelCount]unsafe.Pointer
 	scratch *[C.CLR_SCRATCHES]C.clr_scratch // in Go memory; it holds no pointers
 }
 
 // NewSolver returns a solver of a variant that [Choose] returned.
 func NewSolver(variant string) *Solver {
-	v := compiled[variant]
-	return &Solver{variant: variant, kernels: &v.rows, scratch: new([C.CLR_SCRATCHES]C.clr_scratch)}
+	return &Solver{variant: variant, kernels: compiled[variant].kernels, scratch: new([C.CLR_SCRATCHES]C.clr_scratch)}
 }
 
 // Stats returns what the solver did so far.
@@ -67,7 +66,7 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 
 // Prepare is NewCall by an entry of the table, nil for none, in the memory of a call that is new or closed.
 func (call *Call) Prepare(k *Entry, t *Table, job *batch.Job, first int, out *batch.Results) (ok bool) {
-	if len(t.shapes) == 0 || k == nil {
+	if len(t.records) == 0 || k == nil {
 		return false
 	}
 	call.kernel = k.name
@@ -88,10 +87,10 @@ func (call *Call) Prepare(k *Entry, t *Table, job *batch.Job, first int, out *ba
 	default:
 		return false
 	}
-	c.shapes, c.shape_count = pin[C.clr_shape](p, t.shapes), C.int64_t(len(t.shapes))
+	c.shapes, c.shape_count = pin[C.clr_shape](p, t.records), C.int64_t(len(t.records))
 	c.shapes32 = pin[C.clr_shape32](p, t.shapes32)
 	c.alike = flag(t.alike)
-	c.scanned = C.int32_t(len(t.vx))
+	c.scanned = C.int32_t(t.scanned)
 	c.vx, c.vy, c.vz = pin[C.double](p, t.vx), pin[C.double](p, t.vy), pin[C.double](p, t.vz)
 	c.fx, c.fy, c.fz = pin[C.float](p, t.fx), pin[C.float](p, t.fy), pin[C.float](p, t.fz)
 	c.corners, c.cell_values = pin[C.double](p, t.corners), pin[C.float](p, t.cellValues)

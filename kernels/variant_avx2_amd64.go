@@ -5,6 +5,7 @@ package kernels
 import (
 	"unsafe"
 
+	derive "clearance/kernels/derive/avx2"
 	growth "clearance/kernels/growth/avx2"
 	pairs "clearance/kernels/pairs/avx2"
 
@@ -14,6 +15,6 @@ import (
 func init() {
 	compiled["avx2"] = variant{
 		supported: cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3, cpuid.BMI1, cpuid.POPCNT),
-		rows:      [kernelCount]unsafe.Pointer{pairs.Entry, growth.Entry},
+		kernels:   [kernelCount]unsafe.Pointer{Pairs: pairs.Entry, Growth: growth.Entry, Derivatives: derive.Unit},
 	}
 }

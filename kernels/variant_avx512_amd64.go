@@ -5,6 +5,7 @@ package kernels
 import (
 	"unsafe"
 
+	derive "clearance/kernels/derive/avx512"
 	growth "clearance/kernels/growth/avx512"
 	pairs "clearance/kernels/pairs/avx512"
 
@@ -15,6 +16,6 @@ func init() {
 	compiled["avx512"] = variant{
 		supported: cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX512BW, cpuid.AVX2,
 			cpuid.FMA3, cpuid.BMI1, cpuid.POPCNT),
-		rows: [kernelCount]unsafe.Pointer{pairs.Entry, growth.Entry},
+		kernels: [kernelCount]unsafe.Pointer{Pairs: pairs.Entry, Growth: growth.Entry, Derivatives: derive.Unit},
 	}
 }

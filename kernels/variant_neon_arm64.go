@@ -5,6 +5,7 @@ package kernels
 import (
 	"unsafe"
 
+	derive "clearance/kernels/derive/neon"
 	growth "clearance/kernels/growth/neon"
 	pairs "clearance/kernels/pairs/neon"
 )
@@ -12,6 +13,6 @@ import (
 func init() {
 	compiled["neon"] = variant{
 		supported: true, // every processor of 64-bit ARM has NEON
-		rows:      [kernelCount]unsafe.Pointer{pairs.Entry, growth.Entry},
+		kernels:   [kernelCount]unsafe.Pointer{Pairs: pairs.Entry, Growth: growth.Entry, Derivatives: derive.Unit},
 	}
 }

@@ -5,6 +5,7 @@ package kernels
 import (
 	"unsafe"
 
+	derive "clearance/kernels/derive/portable"
 	growth "clearance/kernels/growth/portable"
 	pairs "clearance/kernels/pairs/portable"
 )
@@ -12,6 +13,6 @@ import (
 func init() {
 	compiled["portable"] = variant{
 		supported: true,
-		rows:      [kernelCount]unsafe.Pointer{pairs.Entry, growth.Entry},
+		kernels:   [kernelCount]unsafe.Pointer{Pairs: pairs.Entry, Growth: growth.Entry, Derivatives: derive.Unit},
 	}
 }

@@ -11,9 +11,8 @@
 //
 // # Layers and threads
 //
-// derive imports geom, batch, kernels and the packages that compile the variants. A [Table] may be used by several
-// goroutines at once, a [Solver] by one. The results do not depend on how rows are cut into blocks. Without cgo there
-// is no kernel: [TableOf] returns nil.
+// derive imports batch and kernels. A [Solver] may be used by one goroutine at a time. The results do not depend on how
+// rows are cut into blocks. Without cgo there is no kernel: [Variants] returns none.
 package derive
 
 import (

@@ -2,19 +2,13 @@
 
 package derive
 
-import "clearance/batch"
-
-// Table is empty without cgo.
-type Table struct{}
-
-// TableOf returns nil: without cgo there is no kernel.
-func TableOf(*batch.Library) *Table { return nil }
+import "clearance/kernels"
 
 // Solver is empty without cgo.
 type Solver struct{}
 
-// NewSolver is never called, since there are no tables.
-func NewSolver(*Table, *Call) *Solver { return nil }
+// NewSolver is never called, since there are no variants.
+func NewSolver(*kernels.Shapes, *Call) *Solver { return nil }
 
 // Close does nothing.
 func (*Solver) Close() {}

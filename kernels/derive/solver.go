@@ -56,13 +56,10 @@ type variant struct {
 	unit unsafe.Pointer // a derive_unit
 }
 
-// compiled are the kernels in this program by the names of their variants. Each variant_*.go adds one.
-var compiled = map[string]unsafe.Pointer{}
-
 // variants are those of this machine, best first.
 var variants = sync.OnceValue(func() (v []variant) {
 	for _, name := range kernels.Supported() {
-		if unit, ok := compiled[name]; ok {
+		if unit := kernels.EntryOf(kernels.Derivatives, name); unit != nil {
 			v = append(v, variant{name, unit})
 		}
 	}
@@ -103,7 +100,7 @@ type Solver struct {
 }
 
 // NewSolver returns a solver of a call, which [Call.Serves] must have accepted.
-func NewSolver(t *Table, call *Call) *Solver {
+func NewSolver(shapes *kernels.Shapes, call *Call) *Solver {
 	if C.DERIVE_BLOCK != Block || C.DERIVE_ALIGN != align {
 		panic("derive: blocks of other lengths")
 	}
@@ -112,11 +109,18 @@ func NewSolver(t *Table, call *Call) *Solver {
 		s.values = 1
 	}
 	c, answers := s.c, call.Answers
-	c.shapes, c.shape_count = pin[C.derive_shape](s, t.shapes), C.int64_t(len(t.shapes))
-	for k, v := range t.vertices {
-		c.vertices[k] = pin[C.double](s, v)
+	records, count := shapes.Records()
+	if count > 0 {
+		s.pinner.Pin(records)
+		c.shapes, c.shape_count = (*C.clr_shape)(records), C.int64_t(count)
 	}
-	c.neighbor_starts, c.neighbors = pin[C.int32_t](s, t.neighborStarts), pin[C.int32_t](s, t.neighbors)
+	x, y, z := shapes.Vertices()
+	c.vertices = [3]*C.double{pin[C.double](s, x), pin[C.double](s, y), pin[C.double](s, z)}
+	c.centers = pin[C.double](s, shapes.Centers())
+	if call.Derivative.Mode == batch.GumbelDerivative && call.Derivative.Rings > 0 {
+		starts, at := shapes.Neighbors()
+		c.neighbor_starts, c.neighbors = pin[C.int32_t](s, starts), pin[C.int32_t](s, at)
+	}
 	s.rows(call)
 	c.valid, c.growth = flag(call.Valid), flag(call.Job.Options.Query == batch.Growth)
 

@@ -9,10 +9,8 @@
 #include "classes.h"
 #include "layout.h"
 
-// Forms of cores, finer than their classes: those that closed forms apply to.
-enum { CLR_OTHER_FORM, CLR_POINT, CLR_SEGMENT, CLR_CUBOID, CLR_HALF };
-
-// clr_shape is one shape of the library, float64.
+// clr_shape is one shape of the library, float64. All kernels read it; the last four numbers are for derivatives and
+// contact points.
 typedef struct {
     double p[3];      // see the classes
     double erode;     // radius by which the core is eroded, see geom.MinCurvatureRadius; of a hull, the
@@ -25,8 +23,18 @@ typedef struct {
     int32_t first, count; // vertices; first is a multiple of CLR_VERTEX_ALIGN
     int32_t cells, spare; // of a hull: its first cell in starts
     double extent[3]; // of a hull: half extents relative to the largest, times the cells along an edge of the cube, see
-                      // package hullcells
+                      // package hullcells; without cells 0
+    double margin;    // radius of the ball that is added to the shape as the library has it, without erode
+    double inner;     // radius of a ball about the center within the shape, without margin
+    double spread;    // of a hull: bound of the coordinates of its vertices and of the distance of two
+    double negligible; // of a smooth hull or revolution: support values below this share of the largest are lost to
+                       // rounding
 } clr_shape;
+
+// core_of returns the code of the core of a shape.
+static inline int core_of(const clr_shape *s) {
+    return s->form ? CLR_CLASSES + s->form : s->class == CLR_SMALL ? CLR_HULL : s->class;
+}
 
 // clr_shape32 is the part of a shape that Boolean queries read, rounded to float32: see pose_float32.h.
 typedef struct {
@@ -51,8 +59,8 @@ typedef struct {
     int64_t shape_count;
     int32_t alike;              // all shapes are of one class and form
     int32_t scanned;            // number of vertices of shapes without direction cells; these come first
-    const double *vx, *vy, *vz; // the coordinates of these
-    const float *fx, *fy, *fz;  // the same in float32, relative to the center of their hull
+    const double *vx, *vy, *vz; // the coordinates of all vertices
+    const float *fx, *fy, *fz;  // those of the scanned ones in float32, relative to the center of their hull
     const double *corners;      // all vertices: x, y, z and 0 of each
     const float *points;        // vertices of hulls with cells: as fx, fy, fz, and the number within the hull
     const float *cell_values;   // CLR_CELL_VALUES values of each shape, see Table.cellValues

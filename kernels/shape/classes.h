@@ -27,8 +27,8 @@
 //	ELLIPSOID          semi-axes
 //	FRUSTUM            radius at −z, radius at +z, half length: cylinder, cone, frustum
 //	SUPERQUADRIC       semi-axes; in extent the halves of α2 and α1
-//	SMOOTH_REVOLUTION  nothing; in extent β − 1, 1/β, γ; vertices are (r, z, 0)
-//	SMOOTH_HULL        the center; in extent β − 1, 1/β; vertices are relative to the center
+//	SMOOTH_REVOLUTION  nothing; in extent β, 1/β, γ; vertices are (r, z, 0)
+//	SMOOTH_HULL        the center; in extent β, 1/β; vertices are relative to the center
 //	SMALL              half extents about the center; at most CLR_SMALL_VERTICES vertices
 //	HULL               half extents about the center
 //
@@ -52,6 +52,19 @@ enum {
     CLR_NO_CLASS = 255 // rows with such shapes are declined
 };
 // clang-format on
+
+// Forms of cores, finer than their classes: those that closed forms apply to.
+enum { CLR_OTHER_FORM, CLR_POINT, CLR_SEGMENT, CLR_CUBOID, CLR_HALF };
+
+// The code of a core is its form where it has one, else its class: CLR_HULL of hulls of any size, CLR_NO_CLASS of
+// shapes without a kernel. Derivatives and contact points go by it.
+enum {
+    CLR_POINT_CORE = CLR_CLASSES + CLR_POINT,
+    CLR_SEGMENT_CORE = CLR_CLASSES + CLR_SEGMENT,
+    CLR_CUBOID_CORE = CLR_CLASSES + CLR_CUBOID,
+    CLR_HALF_CORE = CLR_CLASSES + CLR_HALF,
+    CLR_CORES
+};
 
 // The classes that have a property, one bit per class.
 enum {

@@ -95,8 +95,10 @@ ALWAYS void T(set_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
         h->power[T(DUAL_ALONG)][l] = (REAL)(1 / (1 - s->extent[1]));
         return;
     }
-    if (k == CLR_SMOOTH_REVOLUTION || k == CLR_SMOOTH_HULL)
-        for (int j = 0; j < 3; j++) h->power[j][l] = (REAL)s->extent[j];
+    if (k == CLR_SMOOTH_REVOLUTION || k == CLR_SMOOTH_HULL) {
+        h->power[T(SHARP)][l] = (REAL)(s->extent[0] - 1);
+        h->power[T(ROOT)][l] = (REAL)s->extent[1], h->power[T(FLATNESS)][l] = (REAL)s->extent[2];
+    }
     h->first[l] = s->first;
     h->count[l] = s->count;
     if (!IS_HULL(k)) return;

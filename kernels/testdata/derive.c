@@ -33,7 +33,7 @@ static void support(double to[3], int i, int second, const double n[3]) {
     place(&s, &call, from, second ? shape_b : shape_a, second ? position_b : position_a,
           second ? rotation_b : rotation_a);
     V3 d = {SET1(n[0]), SET1(n[1]), SET1(n[2])};
-    V3 x = axpy64(s.radius, d, core_support(&call, &s, s.shape[0]->class, d, (1 << W) - 1));
+    V3 x = axpy64(s.radius, d, core_support(&call, &s, core_of(s.shape[0]), d, (1 << W) - 1));
     to[0] = x.x[0], to[1] = x.y[0], to[2] = x.z[0];
 }
 
@@ -45,39 +45,46 @@ static double *numbers_of(int width) {
 
 int main(void) {
     static const int class[SHAPES] = {
-        DERIVE_POINT,  DERIVE_SEGMENT,   DERIVE_BOX,       CLR_FRUSTUM,     CLR_FRUSTUM,
-        CLR_ELLIPSOID, CLR_SUPERQUADRIC, CLR_SMOOTH_HULL,  CLR_SMOOTH_HULL, CLR_SMOOTH_REVOLUTION,
-        CLR_HULL,      CLR_HULL,         DERIVE_HALFSPACE, DERIVE_NONE};
+        CLR_BOX,       CLR_BOX,          CLR_BOX,         CLR_FRUSTUM,     CLR_FRUSTUM,
+        CLR_ELLIPSOID, CLR_SUPERQUADRIC, CLR_SMOOTH_HULL, CLR_SMOOTH_HULL, CLR_SMOOTH_REVOLUTION,
+        CLR_SMALL,     CLR_HULL,         CLR_NO_CLASS,    CLR_NO_CLASS};
+    static const int form[SHAPES] = {CLR_POINT, CLR_SEGMENT, CLR_CUBOID, [12] = CLR_HALF};
     static const int counts[SHAPES] = {[7] = 5, [8] = 17, [9] = 3, [10] = 8, [11] = 300};
-    derive_shape *shapes = allocated(SHAPES, sizeof *shapes);
+    clr_shape *shapes = allocated(SHAPES, sizeof *shapes);
     memset(shapes, 0, SHAPES * sizeof *shapes);
+    double *centers = allocated(SHAPES * CLR_CENTER_VALUES, sizeof *centers);
+    for (int i = 0; i < SHAPES * CLR_CENTER_VALUES; i++) centers[i] = i % CLR_CENTER_VALUES == 3; // at the origins
     int vertices = 0, links = 0;
     for (int i = 0; i < SHAPES; i++) {
-        derive_shape *s = shapes + i;
-        s->class = class[i], s->radius = i % 3 ? 0.1 : 0, s->size = 0.8, s->grows = 1;
-        if (class[i] == DERIVE_POINT) s->radius = 0.3;
-        s->parameter[0] = 0.3, s->parameter[1] = i == 4 ? 0 : 0.2, s->parameter[2] = 0.4;
-        if (class[i] == CLR_SMOOTH_HULL) s->parameter[0] = s->parameter[1] = s->parameter[2] = 0;
-        s->power[0] = class[i] == CLR_SUPERQUADRIC ? 0.7 : 8, s->power[1] = class[i] == CLR_SUPERQUADRIC ? 0.9 : 0.1;
-        s->power[2] = 1e-5, s->first = vertices, s->count = counts[i], s->extent = 2, s->inner = 0.05;
-        vertices += (counts[i] + DERIVE_ALIGN - 1) / DERIVE_ALIGN * DERIVE_ALIGN;
-        if (class[i] == CLR_HULL) links += 2 * counts[i];
+        clr_shape *s = shapes + i;
+        s->class = class[i], s->form = form[i], s->margin = i % 3 ? 0.1 : 0, s->size = 0.8;
+        if (form[i] == CLR_POINT) s->margin = 0.3;
+        s->p[0] = 0.3, s->p[1] = i == 4 ? 0 : 0.2, s->p[2] = 0.4;
+        if (class[i] == CLR_SMOOTH_HULL) s->p[0] = s->p[1] = s->p[2] = 0;
+        s->extent[0] = class[i] == CLR_SUPERQUADRIC ? 0.45 : 8,
+        s->extent[1] = class[i] == CLR_SUPERQUADRIC ? 0.35 : 0.125;
+        s->extent[2] = 0.1, s->negligible = 1e-5;
+        s->first = vertices, s->count = counts[i], s->spread = 2, s->inner = 0.05;
+        vertices += (counts[i] + CLR_VERTEX_ALIGN - 1) / CLR_VERTEX_ALIGN * CLR_VERTEX_ALIGN;
+        if (core_of(s) == CLR_HULL) links += 2 * counts[i];
     }
     double *v[3];
     for (int k = 0; k < 3; k++) v[k] = allocated(vertices, sizeof(double));
     int32_t *starts = allocated((size_t)vertices + 1, sizeof *starts), *neighbors = allocated(links, sizeof *neighbors);
     links = 0;
     for (int i = 0, at = 0; i < SHAPES; i++)
-        for (int j = 0; j < counts[i] || (counts[i] && j % DERIVE_ALIGN); j++, at++) {
+        for (int j = 0; j < counts[i] || (counts[i] && j % CLR_VERTEX_ALIGN); j++, at++) {
             starts[at] = links;
             double x[3], square = 0;
             for (int k = 0; k < 3; k++) x[k] = uniform_number(), square += x[k] * x[k];
             for (int k = 0; k < 3; k++) {
-                v[k][at] = j < counts[i] ? 0.4 * x[k] / root1(square) : class[i] == CLR_HULL ? v[k][at - 1] : 0;
+                v[k][at] = j < counts[i]                     ? 0.4 * x[k] / root1(square)
+                           : core_of(shapes + i) == CLR_HULL ? v[k][at - 1]
+                                                             : 0;
                 if (class[i] == CLR_SMOOTH_REVOLUTION) v[k][at] = k == 2 ? 0 : k == 1 ? 0.2 * (j - 1) : 0.3;
             }
             if (class[i] == CLR_SMOOTH_REVOLUTION && j >= counts[i]) v[0][at] = v[1][at] = 0;
-            if (class[i] != CLR_HULL || j >= counts[i]) continue;
+            if (core_of(shapes + i) != CLR_HULL || j >= counts[i]) continue;
             neighbors[links++] = (j + 1) % counts[i];
             neighbors[links++] = (j + counts[i] - 1) % counts[i];
         }
@@ -98,6 +105,7 @@ int main(void) {
         call = (derive_call){.shapes = shapes,
                              .shape_count = SHAPES,
                              .vertices = {v[0], v[1], v[2]},
+                             .centers = centers,
                              .neighbor_starts = starts,
                              .neighbors = neighbors,
                              .shape_a = shape_a,

@@ -24,8 +24,7 @@ int main(void) {
         if (x[0] == CLR_SMOOTH_REVOLUTION)
             v[0][0] = v[0][1] = x[1], v[1][0] = x[2], v[1][1] = -x[2], v[0][2] = 0.5 * x[1], v[1][2] = x[3];
         clr_shape shape = {.count = 8, .class = (int32_t)x[0], .p = {x[1], x[2], x[3]}, .extent = {x[4] / 2, x[5] / 2}};
-        if (shape.class != CLR_SUPERQUADRIC)
-            shape.extent[0] = x[4] - 1, shape.extent[1] = 1 / x[4], shape.extent[2] = x[5];
+        if (shape.class != CLR_SUPERQUADRIC) shape.extent[0] = x[4], shape.extent[1] = 1 / x[4], shape.extent[2] = x[5];
         clr_call call = {.vx = v[0], .vy = v[1], .vz = v[2]};
         for (int l = 0; l < W; l++) {
             T(put_hull)(&hull, l, &shape, shape.class);

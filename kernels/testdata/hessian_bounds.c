@@ -27,7 +27,7 @@ static void draw(int k, double in[CLR_IN64][W], T(hulls) *hull, int side, int l,
     if (k == CLR_SUPERQUADRIC) {
         for (int j = 0; j < 2; j++) s.extent[j] = trial % 4 ? between(0.1, 0.9) : between(0.005, 0.995);
     } else if (k != CLR_ELLIPSOID) {
-        s.extent[0] = beta - 1, s.extent[1] = 1 / beta, s.extent[2] = exp(between(log(1e-3), 0));
+        s.extent[0] = beta, s.extent[1] = 1 / beta, s.extent[2] = exp(between(log(1e-3), 0));
         for (int i = 0; i < POINTS; i++) {
             double p[3], *to[3];
             for (int j = 0; j < 3; j++) to[j] = &corners[j][s.first + i], p[j] = in[CLR_PA + j][l] * uniform();

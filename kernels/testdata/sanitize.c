@@ -48,7 +48,7 @@ int main(int count_of_arguments, char **argument) {
         if (class[i] == CLR_ELLIPSOID) s->radius = s->erode = 0.05;
         for (int j = 0; j < 2; j++) s->extent[j] = i % 2 ? 0.005 : 0.8; // halves of exponents
         const int powered = class[i] == CLR_SMOOTH_REVOLUTION || class[i] == CLR_SMOOTH_HULL;
-        if (powered) s->extent[0] = 9, s->extent[1] = 0.1, s->extent[2] = 0.001;
+        if (powered) s->extent[0] = 10, s->extent[1] = 0.1, s->extent[2] = 0.001;
         s->size = 1.5;
         s->first = vertices;
         s->count = counts[i];

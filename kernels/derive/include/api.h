@@ -8,37 +8,6 @@
 
 #include "../../shape/api.h"
 
-// The code of a core is its form (shape/classes.h) where it has one, else its class: CLR_ELLIPSOID, CLR_FRUSTUM,
-// CLR_SUPERQUADRIC, CLR_SMOOTH_REVOLUTION, CLR_SMOOTH_HULL, or CLR_HULL of hulls of any size.
-enum {
-    DERIVE_POINT = CLR_CLASSES + CLR_POINT,
-    DERIVE_SEGMENT = CLR_CLASSES + CLR_SEGMENT,
-    DERIVE_BOX = CLR_CLASSES + CLR_CUBOID,
-    DERIVE_HALFSPACE = CLR_CLASSES + CLR_HALF,
-    DERIVE_CODES = DERIVE_HALFSPACE + 1,
-    DERIVE_NONE = CLR_NO_CLASS // shapes that the kernel does not support
-};
-
-// derive_shape is a shape: a core and a ball.
-typedef struct {
-    int32_t class;       // the code of the core
-    double radius;       // of the ball
-    double size;         // share in the size of a pair
-    double center[3];    // of growth distances, in the frame of the shape
-    int32_t grows;       // whether a ball about the center lies in the shape
-    double parameter[3]; // half length; half extents; bottom and top radius, half length; semi-axes; center
-    double power[3];     // both exponents; sharpness, flatness, negligible support value relative to the largest
-    // Of a hull, smooth hull (from the center) or smooth revolution (r, z, 0): its vertices are count numbers from
-    // number first on in each of the three columns of vertices. Up to the next multiple of
-    // DERIVE_ALIGN the last vertex of a hull
-    // is repeated, and others have zeros.
-    int64_t first, count;
-    double extent; // bound of the coordinates of vertices and of the distance of two
-    // Balls within the core, without its own: one about a point of it, in the frame of the shape, and one that rolls
-    // freely in it.
-    double middle[3], inner, rolling;
-} derive_shape;
-
 // derive_worlds are worlds of bodies with a template of pairs: row w·pairs + p is pair p of world w.
 typedef struct {
     const int32_t *shapes;                  // [bodies]
@@ -49,9 +18,10 @@ typedef struct {
 
 // derive_call is a batch. Pointers to columns that are absent are null.
 typedef struct {
-    const derive_shape *shapes;
+    const clr_shape *shapes;
     int64_t shape_count;
-    const double *vertices[3]; // of all hulls: x, y, z
+    const double *vertices[3]; // x, y, z of all vertices
+    const double *centers;     // CLR_CENTER_VALUES values of each shape: its center of growth, and an inradius about it
     // The neighbors of number i of the vertices, as indices in its hull, are numbers neighbor_starts[i] to
     // neighbor_starts[i + 1] - 1.
     const int32_t *neighbor_starts, *neighbors;
@@ -110,7 +80,7 @@ typedef struct {
     double *sums;                                         // [rows,10,6]
 } derive_samples;
 
-// Vertices of a shape, and samples of a row, are padded to a multiple of this, so that vectors are loaded whole.
+// Samples of a row are padded to a multiple of this, so that vectors are loaded whole.
 #define DERIVE_ALIGN 8
 
 // The largest number of rows of a call of the kernel.

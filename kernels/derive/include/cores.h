@@ -130,7 +130,7 @@ typedef struct {
 } flat_feature;
 
 // hull_support is the support value of a hull.
-ALWAYS double hull_support(const derive_call *c, const derive_shape *s, const double d[3]) {
+ALWAYS double hull_support(const derive_call *c, const clr_shape *s, const double d[3]) {
     const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;
     VF best = SET1(-FAR);
     for (int64_t i = 0; i < s->count; i += W) {
@@ -141,7 +141,7 @@ ALWAYS double hull_support(const derive_call *c, const derive_shape *s, const do
 }
 
 // hull_top returns the index of a support vertex of a hull, and its support value.
-ALWAYS int64_t hull_top(const derive_call *c, const derive_shape *s, const double d[3], double *top) {
+ALWAYS int64_t hull_top(const derive_call *c, const clr_shape *s, const double d[3], double *top) {
     const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;
     VF best = SET1(-FAR);
     VF at = SET1(0), here = LANEWISE(LANE_NUMBER, 0); // exact
@@ -157,7 +157,7 @@ ALWAYS int64_t hull_top(const derive_call *c, const derive_shape *s, const doubl
 }
 
 // hull_vertex returns the support value of a hull, and its support vertex.
-ALWAYS double hull_vertex(const derive_call *c, const derive_shape *s, const double d[3], double vertex[3]) {
+ALWAYS double hull_vertex(const derive_call *c, const clr_shape *s, const double d[3], double vertex[3]) {
     double top;
     int64_t k = s->first + hull_top(c, s, d, &top);
     vertex[0] = c->vertices[0][k], vertex[1] = c->vertices[1][k], vertex[2] = c->vertices[2][k];
@@ -165,7 +165,7 @@ ALWAYS double hull_vertex(const derive_call *c, const derive_shape *s, const dou
 }
 
 // candidates lists the vertices whose support value is at least a bound; -1 if there are more than MAX_CORNERS.
-ALWAYS int candidates(const derive_call *c, const derive_shape *s, const double d[3], double bound,
+ALWAYS int candidates(const derive_call *c, const clr_shape *s, const double d[3], double bound,
                       double v[MAX_CORNERS][3]) {
     const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;
     int n = 0;
@@ -231,11 +231,11 @@ static double inside_polygon(int n, double corner[MAX_CORNERS][2], double px, do
 // hull_feature finds the face, edge or vertex that supports a hull in the direction d, up to the angle theta. The
 // reference walks along the edges from a support vertex; here all vertices within the angle count, which are the same
 // but where a vertex misses the angle by rounding.
-static flat_feature hull_feature(const derive_call *c, const derive_shape *s, const double d[3], const double hint[3],
+static flat_feature hull_feature(const derive_call *c, const clr_shape *s, const double d[3], const double hint[3],
                                  double theta) {
     flat_feature f = {.inside = FAR, .ok = 1};
     double top = hull_support(c, s, d), v[MAX_CORNERS][3], corner[MAX_CORNERS][2];
-    int n = candidates(c, s, d, top - (theta + 0x1p-50) * s->extent, v), first = 0;
+    int n = candidates(c, s, d, top - (theta + 0x1p-50) * s->spread, v), first = 0;
     if (n <= 0) {
         f.ok = 0;
         return f;

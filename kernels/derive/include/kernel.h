@@ -36,8 +36,8 @@ APART int answer(const derive_call *c, int class_a, int class_b, const int64_t r
     p.growth = c->growth;
     VF scale = MAX(p.value, SET1(1)); // of gaps
     if (p.growth) {
-        valid = MAND(valid, MAND(MOR(grows(&p.a), grows(&p.b)), LT(SET1(LEAST_GROWTH), p.value)));
-        p.center_a = center_of(&p.a), p.center_b = add64(center_of(&p.b), p.b.position);
+        valid = MAND(valid, MAND(MOR(grows(c, &p.a), grows(c, &p.b)), LT(SET1(LEAST_GROWTH), p.value)));
+        p.center_a = center_of(c, &p.a), p.center_b = add64(center_of(c, &p.b), p.b.position);
     } else {
         scale = MAX(p.size + magnitude(p.value), SET1(MIN_SIZE));
         p.size = MAX(scale, FAR_SHARE * SQRT(dot64(p.b.position, p.b.position)));
@@ -66,7 +66,7 @@ APART int answer(const derive_call *c, int class_a, int class_b, const int64_t r
     if (c->mode != DERIVE_EXACT) {
         good = smooth(&p, &s, row, good);
         smoothness = DERIVE_SMOOTHED;
-        respond(&r, &s, class_a == DERIVE_HALFSPACE || class_b == DERIVE_HALFSPACE);
+        respond(&r, &s, class_a == CLR_HALF_CORE || class_b == CLR_HALF_CORE);
         good &= ~MBITS(is_large(&r, &s, &p));
         keep(todo, first, good);
     }
@@ -76,7 +76,7 @@ APART int answer(const derive_call *c, int class_a, int class_b, const int64_t r
 
 static int32_t run_all(const derive_call *c, int64_t lo, int64_t hi, int32_t *left) {
     int16_t rows[DERIVE_BLOCK];
-    int start[DERIVE_CODES * DERIVE_CODES + 1] = {0};
+    int start[CLR_CORES * CLR_CORES + 1] = {0};
     uint8_t key[DERIVE_BLOCK];
     int32_t declined = 0;
     enum { NEVER = 255 };
@@ -85,24 +85,24 @@ static int32_t run_all(const derive_call *c, int64_t lo, int64_t hi, int32_t *le
         key[i - lo] = NEVER;
         if (c->status[i] <= CLR_STATUS_PENETRATING && (!c->marks || c->marks[i] == DERIVE_ANSWERED) &&
             (uint64_t)a < (uint64_t)c->shape_count && (uint64_t)b < (uint64_t)c->shape_count) {
-            int class_a = c->shapes[a].class, class_b = c->shapes[b].class;
-            if (class_a != DERIVE_NONE && class_b != DERIVE_NONE &&
-                !(class_a == DERIVE_HALFSPACE && class_b == DERIVE_HALFSPACE)) {
-                key[i - lo] = (uint8_t)(class_a * DERIVE_CODES + class_b);
+            int class_a = core_of(&c->shapes[a]), class_b = core_of(&c->shapes[b]);
+            if (class_a != CLR_NO_CLASS && class_b != CLR_NO_CLASS &&
+                !(class_a == CLR_HALF_CORE && class_b == CLR_HALF_CORE)) {
+                key[i - lo] = (uint8_t)(class_a * CLR_CORES + class_b);
                 start[key[i - lo] + 1]++;
                 continue;
             }
         }
         left[declined++] = (int32_t)i;
     }
-    for (int k = 0; k < DERIVE_CODES * DERIVE_CODES; k++) start[k + 1] += start[k];
-    int at[DERIVE_CODES * DERIVE_CODES];
-    for (int k = 0; k < DERIVE_CODES * DERIVE_CODES; k++) at[k] = start[k];
+    for (int k = 0; k < CLR_CORES * CLR_CORES; k++) start[k + 1] += start[k];
+    int at[CLR_CORES * CLR_CORES];
+    for (int k = 0; k < CLR_CORES * CLR_CORES; k++) at[k] = start[k];
     for (int64_t i = lo; i < hi; i++)
         if (key[i - lo] != NEVER) rows[at[key[i - lo]]++] = (int16_t)(i - lo);
     jobs todo = {.count = 0};
-    for (int k = 0; k < DERIVE_CODES * DERIVE_CODES; k++) {
-        int class_a = k / DERIVE_CODES, class_b = k % DERIVE_CODES;
+    for (int k = 0; k < CLR_CORES * CLR_CORES; k++) {
+        int class_a = k / CLR_CORES, class_b = k % CLR_CORES;
         for (int j = start[k]; j < start[k + 1]; j += W) {
             int64_t row[W];
             int n = start[k + 1] - j < W ? start[k + 1] - j : W;

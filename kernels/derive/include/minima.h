@@ -170,7 +170,7 @@ ALWAYS void halve(stack *s, const cone *c, int across, int upper) {
 // job is a row whose other minima are looked for.
 typedef struct {
     double rotation[9], position[3], parameter[3];
-    const derive_shape *shape;
+    const clr_shape *shape;
 } job_side;
 typedef struct {
     int64_t row;
@@ -333,8 +333,11 @@ ALWAYS void keep(jobs *todo, int first, int kept) {
     todo->count = n;
 }
 
+// rolling_of is the radius of the ball by which a core may be eroded.
+ALWAYS VF rolling_of(const side *s, int class) { return class == CLR_HULL ? SET1(0) : OF_SHAPES(s, erode); }
+
 ALWAYS V3 middle_of(const side *s) {
-    return add64(apply64(s->r, (V3){OF_SHAPES(s, middle[0]), OF_SHAPES(s, middle[1]), OF_SHAPES(s, middle[2])}),
+    return add64(apply64(s->r, (V3){OF_SHAPES(s, center[0]), OF_SHAPES(s, center[1]), OF_SHAPES(s, center[2])}),
                  s->position);
 }
 
@@ -365,9 +368,9 @@ APART VM box_minimum(const pair *p, const linear *s, VF bound) {
 // other_minimum returns the lanes that have another minimum or no zone that is proved here, and adds those to the jobs
 // that may have one.
 APART int other_minimum(const pair *p, const linear *s, int active, const int64_t row[W], jobs *todo) {
-    if (p->class_a == DERIVE_HALFSPACE || p->class_b == DERIVE_HALFSPACE) return 0;
+    if (p->class_a == CLR_HALF_CORE || p->class_b == CLR_HALF_CORE) return 0;
     VF tolerance = EQUAL_TOLERANCE * p->size;
-    VF rolling = OF_SHAPES(&p->a, rolling) + OF_SHAPES(&p->b, rolling);
+    VF rolling = rolling_of(&p->a, p->class_a) + rolling_of(&p->b, p->class_b);
     VF depth = -s->value - p->a.radius - p->b.radius - rolling;
     VM open = MAND(MFROM(active), LE(-tolerance, depth));
     if (MBITS(open) == 0) return 0;
@@ -381,7 +384,7 @@ APART int other_minimum(const pair *p, const linear *s, int active, const int64_
     VF r = OF_SHAPES(&p->a, inner) + OF_SHAPES(&p->b, inner) - rolling, along = dot64(c, s->n);
     VF beside = SQRT(MAX(FNMA(along, along, dot64(c, c)), SET1(0))), v = 1 / zone;
     open = MANDN(open, LT(v * (FMA(v, MAX(bound - r - along, SET1(0)), 2 * beside)), r - bound - along));
-    if (p->class_a == DERIVE_BOX && p->class_b == DERIVE_BOX)
+    if (p->class_a == CLR_CUBOID_CORE && p->class_b == CLR_CUBOID_CORE)
         return unproved | MBITS(MAND(open, box_minimum(p, s, bound)));
     int left = MBITS(open);
     if (left == 0) return unproved;

@@ -31,10 +31,13 @@ ALWAYS VF norm_curvature(VF u, VF v, VF alpha) {
     return (e - 1) * power_of_e(MIN((e - 2) * (logarithm(u) + logarithm(v)), SET1(700)));
 }
 
-ALWAYS VF power_parameter(const side *s, int k) { return OF_SHAPES(s, power[k]); }
+// The exponents α1 and α2 of superquadrics, and the flatness γ of revolutions.
+ALWAYS VF alpha1_of(const side *s) { return 2 * OF_SHAPES(s, extent[1]); }
+ALWAYS VF alpha2_of(const side *s) { return 2 * OF_SHAPES(s, extent[0]); }
+ALWAYS VF flatness_of(const side *s) { return OF_SHAPES(s, extent[2]); }
 
 ALWAYS void superquadric_feature(local *l, const side *s, V3 d, V3 e0, V3 e1) {
-    VF alpha1 = power_parameter(s, 0), alpha2 = power_parameter(s, 1);
+    VF alpha1 = alpha1_of(s), alpha2 = alpha2_of(s);
     VF x = COPYSIGN(s->p[0], d.x), y = COPYSIGN(s->p[1], d.y), z = COPYSIGN(s->p[2], d.z);
     VF u = x * d.x, v = y * d.y, w = z * d.z;
     VM ok = LT(LEAST_SCALED * MAX(MAX(u, v), w), MIN(MIN(u, v), w));
@@ -62,16 +65,16 @@ typedef struct {
 // powers takes one lane. With y = <q, d> and v = q - x·y/h, the Hessian is (β - 1)/h·Σ (y/h)^(β-2) v·vᵀ, which does
 // not cancel; it is 0 if not bent. Points whose power is negligible are left out, as those that pad the list, which
 // are 0.
-ALWAYS powered powers(const derive_call *c, const derive_shape *s, const double d[3], const double a[3],
-                      const double b[3], int bent) {
+ALWAYS powered powers(const derive_call *c, const clr_shape *s, const double d[3], const double a[3], const double b[3],
+                      int bent) {
     const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;
-    const double beta = s->power[0];
+    const double beta = s->extent[0];
     VF t[CLR_SMOOTH_VERTICES / W], w[CLR_SMOOTH_VERTICES / W], highest = SET1(0);
     for (int64_t i = 0; i < s->count; i += W) {
         t[i / W] = FMA(SET1(d[2]), LOADU(z + i), FMA(SET1(d[1]), LOADU(y + i), d[0] * LOADU(x + i)));
         highest = MAX(highest, t[i / W]);
     }
-    const double m = HMAX(highest), over = 1 / m, least = s->power[2];
+    const double m = HMAX(highest), over = 1 / m, least = s->negligible;
     VF total = SET1(0), sx = total, sy = total, sz = total, aa = total, ab = total, bb = total;
     for (int64_t i = 0; i < s->count; i += W) {
         VF r = t[i / W] * over;
@@ -99,13 +102,13 @@ ALWAYS powered powers(const derive_call *c, const derive_shape *s, const double 
     return g;
 }
 
-static powered power_sums(const derive_call *c, const derive_shape *s, const double d[3], const double a[3],
+static powered power_sums(const derive_call *c, const clr_shape *s, const double d[3], const double a[3],
                           const double b[3]) {
     return powers(c, s, d, a, b, 1);
 }
 
 // power_point is power_sums without the Hessian.
-static powered power_point(const derive_call *c, const derive_shape *s, const double d[3]) {
+static powered power_point(const derive_call *c, const clr_shape *s, const double d[3]) {
     return powers(c, s, d, d, d, 0);
 }
 
@@ -127,7 +130,7 @@ ALWAYS void smooth_hull_feature(local *l, const derive_call *c, const side *s, V
 // revolution_feature: with ρ the support function of an ellipsoid of semi-axes 1, 1, √γ and F that of the profile, the
 // Hessian is F_ρ·∇²ρ + Jᵀ∇²F·J, the rows of J being ∇ρ and the axis. ∇²F is a multiple of the square of (-d.z, ρ).
 ALWAYS void revolution_feature(local *l, const derive_call *c, const side *s, V3 d, V3 e0, V3 e1, int active) {
-    const VF root_of = SQRT(power_parameter(s, 1)), axes[3] = {SET1(1), SET1(1), root_of};
+    const VF root_of = SQRT(flatness_of(s)), axes[3] = {SET1(1), SET1(1), root_of};
     ellipsoid_feature(l, axes, d, e0, e1);
     V3 slope = l->x; // ∇ρ
     VF rho = ellipsoid_support(axes, d), radial = SET1(0), axial = SET1(0), bent = SET1(0);
@@ -164,8 +167,8 @@ ALWAYS V3 ellipsoid_point(const VF a[3], V3 d) {
 ALWAYS V3 superquadric_point(const side *s, V3 d) {
     VF least = SET1(LEAST_SUPPORT);
     VF u = MAX(s->p[0] * magnitude(d.x), least), v = MAX(s->p[1] * magnitude(d.y), least);
-    split2 across = norm2(u, v, power_parameter(s, 1));
-    split2 along = norm2(across.norm, MAX(s->p[2] * magnitude(d.z), least), power_parameter(s, 0));
+    split2 across = norm2(u, v, alpha2_of(s));
+    split2 along = norm2(across.norm, MAX(s->p[2] * magnitude(d.z), least), alpha1_of(s));
     return (V3){COPYSIGN(s->p[0], d.x) * (along.gu * across.gu), COPYSIGN(s->p[1], d.y) * (along.gu * across.gv),
                 COPYSIGN(s->p[2], d.z) * along.gv};
 }
@@ -182,7 +185,7 @@ ALWAYS V3 smooth_hull_point(const derive_call *c, const side *s, V3 d, int activ
 }
 
 ALWAYS V3 revolution_point(const derive_call *c, const side *s, V3 d, int active) {
-    const VF root_of = SQRT(power_parameter(s, 1)), axes[3] = {SET1(1), SET1(1), root_of};
+    const VF root_of = SQRT(flatness_of(s)), axes[3] = {SET1(1), SET1(1), root_of};
     V3 slope = ellipsoid_point(axes, d);
     VF rho = dot64(slope, d), radial = SET1(0), axial = SET1(0);
     for (; active != 0; active &= active - 1) {
@@ -198,8 +201,8 @@ ALWAYS V3 revolution_point(const derive_call *c, const side *s, V3 d, int active
 ALWAYS V3 core_point(const derive_call *c, const side *s, int class, V3 d, int active) {
     V3 zero = {SET1(0), SET1(0), SET1(0)};
     switch (class) {
-    case DERIVE_SEGMENT: return (V3){SET1(0), SET1(0), COPYSIGN(s->p[0], d.z)};
-    case DERIVE_BOX: return (V3){COPYSIGN(s->p[0], d.x), COPYSIGN(s->p[1], d.y), COPYSIGN(s->p[2], d.z)};
+    case CLR_SEGMENT_CORE: return (V3){SET1(0), SET1(0), COPYSIGN(s->p[2], d.z)};
+    case CLR_CUBOID_CORE: return (V3){COPYSIGN(s->p[0], d.x), COPYSIGN(s->p[1], d.y), COPYSIGN(s->p[2], d.z)};
     case CLR_FRUSTUM: return frustum_point(s->p, d);
     case CLR_ELLIPSOID: return ellipsoid_point(s->p, d);
     case CLR_SUPERQUADRIC: return superquadric_point(s, d);
@@ -248,7 +251,7 @@ ALWAYS VF length3(V3 a) { return SQRT(dot64(a, a)); }
 APART flat_matrix superquadric_cap(const side *s, V3 d, V3 a, V3 b, VF t) {
     V3 sign = {COPYSIGN(s->p[0], d.x), COPYSIGN(s->p[1], d.y), COPYSIGN(s->p[2], d.z)};
     VF u = MAX(sign.x * d.x, SET1(1e-100)), v = MAX(sign.y * d.y, SET1(1e-100));
-    VF w = MAX(sign.z * d.z, SET1(1e-100)), alpha1 = power_parameter(s, 0), alpha2 = power_parameter(s, 1);
+    VF w = MAX(sign.z * d.z, SET1(1e-100)), alpha1 = alpha1_of(s), alpha2 = alpha2_of(s);
     split2 across = norm2(u, v, alpha2), along = norm2(across.norm, w, alpha1);
     VF l = across.norm, h = along.norm, zero = SET1(0);
     norm_cap inner = {.u = u / l, .v = v / l, .alpha = alpha2, .gu = across.gu, .gv = across.gv};
@@ -307,7 +310,7 @@ ALWAYS power_cap cap_of_powers(const VF *z, const VF *va, const VF *vb, const do
 }
 
 // smooth_hull_cap is K of one smooth hull.
-APART power_cap smooth_hull_cap(const derive_call *c, const derive_shape *s, const double d[3], const double a[3],
+APART power_cap smooth_hull_cap(const derive_call *c, const clr_shape *s, const double d[3], const double a[3],
                                 const double b[3], double t) {
     const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;
     powered g = power_point(c, s, d);
@@ -320,13 +323,13 @@ APART power_cap smooth_hull_cap(const derive_call *c, const derive_shape *s, con
         va[i / W] = over * (FNMA(SET1(xa), q, FMA(SET1(a[2]), pz, FMA(SET1(a[1]), py, a[0] * px))));
         vb[i / W] = over * (FNMA(SET1(xb), q, FMA(SET1(b[2]), pz, FMA(SET1(b[1]), py, b[0] * px))));
     }
-    return cap_of_powers(along, va, vb, 0, s->count, s->power[0], g.value, root1(xa * xa + xb * xb) * over, t);
+    return cap_of_powers(along, va, vb, 0, s->count, s->extent[0], g.value, root1(xa * xa + xb * xb) * over, t);
 }
 
 // revolution_cap is K of one smooth solid of revolution, see geom.widenRevolution: with ρ the support function of an
 // ellipsoid of semi-axes 1, 1, √γ, e its gradient along a and b, and round the bound of its Hessian.
-APART power_cap revolution_cap(const derive_call *c, const derive_shape *s, double rho, double height,
-                               const double e[2], const double axis[2], const double round[3], double t) {
+APART power_cap revolution_cap(const derive_call *c, const clr_shape *s, double rho, double height, const double e[2],
+                               const double axis[2], const double round[3], double t) {
     const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first;
     const double plane[3] = {rho, height, 0}, length = root1(rho * rho + height * height);
     powered g = power_point(c, s, plane);
@@ -340,7 +343,7 @@ APART power_cap revolution_cap(const derive_call *c, const derive_shape *s, doub
         VF beside = over * (FMA(FNMA(q, SET1(g.x[1]), pz), SET1(az), (FNMA(q, SET1(g.x[0]), pr)) * ar));
         along[i / W] = q, va[i / W] = ta * beside, vb[i / W] = tb * beside;
     }
-    power_cap k = cap_of_powers(along, va, vb, x, s->count, s->power[0], g.value, root1(xa * xa + xb * xb) * over, t);
+    power_cap k = cap_of_powers(along, va, vb, x, s->count, s->extent[0], g.value, root1(xa * xa + xb * xb) * over, t);
     for (int i = 0; i < 3; i++) k.k[i] += k.pull * round[i];
     return k;
 }
@@ -349,7 +352,7 @@ APART power_cap revolution_cap(const derive_call *c, const derive_shape *s, doub
 APART flat_matrix powered_cap(const derive_call *c, const side *s, int class, V3 d, V3 a, V3 b, VF t, int active) {
     if (class == CLR_SUPERQUADRIC) return superquadric_cap(s, d, a, b, t);
     flat_matrix h = {SET1(0), SET1(0), SET1(0)}, round = h;
-    const VF axes[3] = {SET1(1), SET1(1), SQRT(power_parameter(s, 1))};
+    const VF axes[3] = {SET1(1), SET1(1), SQRT(flatness_of(s))};
     V3 e = ellipsoid_point(axes, d);
     VF rho = dot64(e, d), ea = dot64(e, a), eb = dot64(e, b);
     if (class == CLR_SMOOTH_REVOLUTION) {

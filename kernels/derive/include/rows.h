@@ -239,7 +239,7 @@ typedef struct {
     V3 position;
     VF radius;
     VF p[3]; // parameters
-    const derive_shape *shape[W];
+    const clr_shape *shape[W];
 } side;
 
 #define OF_SHAPE(i, s, field) (s)->shape[i]->field
@@ -259,8 +259,8 @@ ALWAYS VM place(side *s, const derive_call *c, const int64_t from[W], const int3
         rows[i] = rotations + 4 * from[i];
     }
     ROWS(q, rows, 15);
-    s->radius = OF_SHAPES(s, radius);
-    for (int j = 0; j < 3; j++) s->p[j] = OF_SHAPES(s, parameter[j]);
+    s->radius = OF_SHAPES(s, margin);
+    for (int j = 0; j < 3; j++) s->p[j] = OF_SHAPES(s, p[j]);
     s->position = numbers3(0, positions, from);
     const VF square = FMA(q[3], q[3], FMA(q[2], q[2], FMA(q[1], q[1], q[0] * q[0])));
     quaternion_matrix64(2 / square, q[0], (V3){q[1], q[2], q[3]}, s->r);
@@ -273,20 +273,19 @@ ALWAYS VM place(side *s, const derive_call *c, const int64_t from[W], const int3
 ALWAYS VF size_of(const side *s) { return OF_SHAPES(s, size); }
 ALWAYS VM unbounded(const side *s) {
     unsigned are = 0;
-    for (int i = 0; i < W; i++) are |= (unsigned)(s->shape[i]->class == DERIVE_HALFSPACE) << i;
-    return MFROM(are);
-}
-ALWAYS VM grows(const side *s) {
-    unsigned are = 0;
-    for (int i = 0; i < W; i++) are |= (unsigned)(s->shape[i]->grows != 0) << i;
+    for (int i = 0; i < W; i++) are |= (unsigned)(s->shape[i]->form == CLR_HALF) << i;
     return MFROM(are);
 }
 
+#define OF_GROWTH(i, c, s, j) (c)->centers[CLR_CENTER_VALUES * ((s)->shape[i] - (c)->shapes) + (j)]
+ALWAYS VF of_growth(const derive_call *c, const side *s, int j) { return LANEWISE(OF_GROWTH, c, s, j); }
+
+// grows tells whether a ball about the center lies in the shape.
+ALWAYS VM grows(const derive_call *c, const side *s) { return LT(SET1(0), of_growth(c, s, 3)); }
+
 // center_of is the center of growth from the position, world axes.
-ALWAYS V3 center_of(const side *s) {
-    VF x[3];
-    for (int j = 0; j < 3; j++) x[j] = OF_SHAPES(s, center[j]);
-    return apply64(s->r, (V3){x[0], x[1], x[2]});
+ALWAYS V3 center_of(const derive_call *c, const side *s) {
+    return apply64(s->r, (V3){of_growth(c, s, 0), of_growth(c, s, 1), of_growth(c, s, 2)});
 }
 
 // Derivatives of values alone, in closed form by the normal and the witnesses as they are. With v_i(x) the velocity of
@@ -298,10 +297,10 @@ ALWAYS V3 center_of(const side *s) {
 
 // to_common moves the witnesses a and b, from the positions of their bodies, to the common point. It returns h. A
 // half-space does not grow: its witness is the common point. between is the position of B from that of A.
-ALWAYS VF to_common(const side *sa, const side *sb, V3 n, V3 between, V3 *a, V3 *b) {
+ALWAYS VF to_common(const derive_call *c, const side *sa, const side *sb, V3 n, V3 between, V3 *a, V3 *b) {
     V3 zero = {SET1(0), SET1(0), SET1(0)};
     VM fixed_a = unbounded(sa), fixed_b = unbounded(sb);
-    V3 ca = sel64(fixed_a, *a, center_of(sa)), cb = sel64(fixed_b, *b, center_of(sb));
+    V3 ca = sel64(fixed_a, *a, center_of(c, sa)), cb = sel64(fixed_b, *b, center_of(c, sb));
     V3 bar_a = sel64(fixed_a, zero, sub64(*a, ca)), bar_b = sel64(fixed_b, zero, sub64(*b, cb));
     VF h = dot64(n, sub64(bar_a, bar_b)), growth = dot64(n, add64(sub64(cb, ca), between)) / h;
     V3 of_a = axpy64(growth, bar_a, ca), of_b = axpy64(growth, bar_b, cb);
@@ -333,8 +332,8 @@ ALWAYS int rows_values(const derive_call *c, int single, int single_out, const i
         valid = MAND(valid, place(&sb, c, from, c->shape_b, c->position_b, c->rotation_b));
         valid = MANDN(valid, MAND(unbounded(&sa), unbounded(&sb)));
         if (c->growth) {
-            valid = MAND(valid, MOR(grows(&sa), grows(&sb)));
-            VF h = to_common(&sa, &sb, n, sub64(pb, pa), &a, &b);
+            valid = MAND(valid, MOR(grows(c, &sa), grows(c, &sb)));
+            VF h = to_common(c, &sa, &sb, n, sub64(pb, pa), &a, &b);
             over = 1 / SEL(LT(SET1(0), h), h, SET1(0));
         } else {
             scale = MAX(size_of(&sa) + size_of(&sb) + magnitude(value), SET1(MIN_SIZE));

@@ -215,7 +215,7 @@ ALWAYS flat_matrix gaussian_rows(const sampling *g, const derive_call *c, const 
 // near_vertices lists the vertices of s from first on, at most CHUNK, that support the hull in a direction d + y
 // with |y| ≤ reach: those that are at most reach times as far below the support vertex o as away from it. Their
 // coordinates along a, b and d, from o, go to v; the last vector is filled by any other vertices.
-ALWAYS int near_vertices(const derive_call *c, const derive_shape *s, int64_t first, const double o[3],
+ALWAYS int near_vertices(const derive_call *c, const clr_shape *s, int64_t first, const double o[3],
                          const double frame[3][3], double reach, double v[3][CHUNK + SPARE]) {
     const int64_t from = s->first + first, left = s->count - first, n = left < CHUNK ? left : CHUNK;
     const double *x = c->vertices[0] + from, *y = c->vertices[1] + from, *z = c->vertices[2] + from;
@@ -257,7 +257,7 @@ ALWAYS void improve(best *b, VF value, double x, double y) {
 
 // gaussian_hull samples one hull, a sample per lane, in the coordinates of a frame: two tangents and the direction d.
 // Vertices that no sample reaches are left out.
-static void gaussian_hull(double h[3], const sampling *g, int lane, const derive_call *c, const derive_shape *s,
+static void gaussian_hull(double h[3], const sampling *g, int lane, const derive_call *c, const clr_shape *s,
                           const double frame[3][3], uint32_t block) {
     double o[3], v[3][CHUNK + SPARE];
     hull_vertex(c, s, frame[2], o);
@@ -314,10 +314,10 @@ APART void gaussian_feature(feature *f, const sampling *g, const derive_call *c,
                             V3 e1, uint32_t block, int active) {
     flat_matrix h = {SET1(0), SET1(0), SET1(0)};
     switch (class) {
-    case DERIVE_HALFSPACE: return;
-    case DERIVE_POINT: break;
-    case DERIVE_SEGMENT: h = gaussian_rows(g, c, s, DERIVE_SEGMENT, n, e0, e1, block, active); break;
-    case DERIVE_BOX: h = gaussian_rows(g, c, s, DERIVE_BOX, n, e0, e1, block, active); break;
+    case CLR_HALF_CORE: return;
+    case CLR_POINT_CORE: break;
+    case CLR_SEGMENT_CORE: h = gaussian_rows(g, c, s, CLR_SEGMENT_CORE, n, e0, e1, block, active); break;
+    case CLR_CUBOID_CORE: h = gaussian_rows(g, c, s, CLR_CUBOID_CORE, n, e0, e1, block, active); break;
     case CLR_FRUSTUM: h = gaussian_rows(g, c, s, CLR_FRUSTUM, n, e0, e1, block, active); break;
     case CLR_ELLIPSOID: h = gaussian_rows(g, c, s, CLR_ELLIPSOID, n, e0, e1, block, active); break;
     case CLR_HULL:
@@ -379,7 +379,7 @@ ALWAYS void gumbel_frustum(form3 *m, const VF p[3], V3 d, VF epsilon) {
 
 // counting lists the vertices of s from first on, at most CHUNK, whose support value is at least a bound, and counts
 // them. Indices are relative to first, four more are valid.
-ALWAYS int counting(const derive_call *c, const derive_shape *s, int64_t first, const double d[3], double bound,
+ALWAYS int counting(const derive_call *c, const clr_shape *s, int64_t first, const double d[3], double bound,
                     uint8_t list[CHUNK + SPARE]) {
     const int64_t from = s->first + first, left = s->count - first, n = left < CHUNK ? left : CHUNK;
     const double *x = c->vertices[0] + from, *y = c->vertices[1] + from, *z = c->vertices[2] + from;
@@ -422,7 +422,7 @@ ALWAYS void covariance(double h[3], const moments *m, double over) {
 // gumbel_hull is the covariance of the vertices of one hull along a and b, over ε: of a with itself, of both, of b with
 // itself. Vertices with a weight of less than e⁻²⁰ relative to the largest are left out; since neighbors in memory are
 // not neighbors on the hull, few vectors would be without a vertex that counts.
-static void gumbel_hull(double h[3], const derive_call *c, const derive_shape *s, const double d[3], const double a[3],
+static void gumbel_hull(double h[3], const derive_call *c, const clr_shape *s, const double d[3], const double a[3],
                         const double b[3], double epsilon) {
     double o[3], bound = hull_vertex(c, s, d, o) - NEGLIGIBLE * epsilon, over = 1 / epsilon;
     const double steep[3] = {d[0] * over, d[1] * over, d[2] * over};
@@ -448,7 +448,7 @@ static void gumbel_hull(double h[3], const derive_call *c, const derive_shape *s
 
 // ring lists the vertices up to c->rings edges from the feature that supports a hull at its vertex first, and counts
 // them; -1 if they are too many. Four more numbers are valid.
-APART int ring(const derive_call *c, const derive_shape *s, const double d[3], int64_t first,
+APART int ring(const derive_call *c, const clr_shape *s, const double d[3], int64_t first,
                int32_t list[MAX_RING + SPARE]) {
     const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;
     const int32_t *starts = c->neighbor_starts + s->first;
@@ -481,7 +481,7 @@ APART int ring(const derive_call *c, const derive_shape *s, const double d[3], i
 }
 
 // gumbel_ring is gumbel_hull of the vertices within the rings. It returns 0 if they are too many.
-APART int gumbel_ring(double h[3], const derive_call *c, const derive_shape *s, const double d[3], const double a[3],
+APART int gumbel_ring(double h[3], const derive_call *c, const clr_shape *s, const double d[3], const double a[3],
                       const double b[3], double epsilon) {
     const double *x = c->vertices[0] + s->first, *y = c->vertices[1] + s->first, *z = c->vertices[2] + s->first;
     int32_t list[MAX_RING + SPARE];
@@ -514,15 +514,15 @@ ALWAYS flat_matrix in_plane(form3 m, V3 a, V3 b) {
 // A half-space keeps its plane, an ellipsoid its Hessian.
 APART void gumbel_feature(feature *f, const pair *p, const side *s, int class, V3 d, VF epsilon, V3 e0, V3 e1,
                           int active) {
-    if (class == DERIVE_HALFSPACE || is_curved(class)) return;
+    if (class == CLR_HALF_CORE || is_curved(class)) return;
     V3 dl = apply_transposed64(s->r, d), a = apply_transposed64(s->r, e0), b = apply_transposed64(s->r, e1);
     unsigned lost = 0; // lanes with too many vertices
     VF none = SET1(0);
     form3 m = {none, none, none, none, none, none};
     flat_matrix h = {none, none, none};
     switch (class) {
-    case DERIVE_SEGMENT: m.zz = gumbel_segment(s->p[0], dl.z, epsilon); break;
-    case DERIVE_BOX:
+    case CLR_SEGMENT_CORE: m.zz = gumbel_segment(s->p[2], dl.z, epsilon); break;
+    case CLR_CUBOID_CORE:
         m.xx = gumbel_segment(s->p[0], dl.x, epsilon);
         m.yy = gumbel_segment(s->p[1], dl.y, epsilon);
         m.zz = gumbel_segment(s->p[2], dl.z, epsilon);

@@ -55,7 +55,7 @@ typedef struct {
 
 // is_curved reports whether cores of a class have a Hessian.
 ALWAYS int is_curved(int class) {
-    return class == DERIVE_POINT || class == CLR_ELLIPSOID || class == CLR_SUPERQUADRIC || class == CLR_SMOOTH_HULL ||
+    return class == CLR_POINT_CORE || class == CLR_ELLIPSOID || class == CLR_SUPERQUADRIC || class == CLR_SMOOTH_HULL ||
            class == CLR_SMOOTH_REVOLUTION;
 }
 
@@ -66,8 +66,8 @@ APART void feature_at(feature *f, const pair *p, const side *s, int class, V3 d,
     hl = axpy64(-s->radius, dl, hl);
     local l;
     switch (class) {
-    case DERIVE_SEGMENT: segment_feature(&l, s->p[0], dl, hl, theta); break;
-    case DERIVE_BOX: box_feature(&l, s->p, dl, hl, theta); break;
+    case CLR_SEGMENT_CORE: segment_feature(&l, s->p[2], dl, hl, theta); break;
+    case CLR_CUBOID_CORE: box_feature(&l, s->p, dl, hl, theta); break;
     case CLR_FRUSTUM: frustum_feature(&l, s->p[0], s->p[1], s->p[2], dl, hl, theta); break;
     case CLR_ELLIPSOID:
         ellipsoid_feature(&l, s->p, dl, apply_transposed64(s->r, e0), apply_transposed64(s->r, e1));
@@ -81,7 +81,7 @@ APART void feature_at(feature *f, const pair *p, const side *s, int class, V3 d,
     case CLR_SMOOTH_REVOLUTION:
         revolution_feature(&l, p->call, s, dl, apply_transposed64(s->r, e0), apply_transposed64(s->r, e1), active);
         break;
-    case DERIVE_HALFSPACE: halfspace_feature(&l, hl); break;
+    case CLR_HALF_CORE: halfspace_feature(&l, hl); break;
     case CLR_HULL: hull_lanes(&l, p->call, s, dl, hl, theta, active); break;
     default: l = vertex_at((V3){SET1(0), SET1(0), SET1(0)});
     }
@@ -98,7 +98,7 @@ APART void feature_at(feature *f, const pair *p, const side *s, int class, V3 d,
 
 // grow completes the system of a growth distance. A half-space does not grow: its witness is the common point.
 ALWAYS void grow(linear *s, const pair *p) {
-    const int fixed_a = p->class_a == DERIVE_HALFSPACE, fixed_b = p->class_b == DERIVE_HALFSPACE;
+    const int fixed_a = p->class_a == CLR_HALF_CORE, fixed_b = p->class_b == CLR_HALF_CORE;
     V3 zero = {SET1(0), SET1(0), SET1(0)}, from = fixed_a ? s->a.point : p->center_a;
     V3 to = fixed_b ? s->b.point : p->center_b;
     V3 of_a = sub64(s->a.point, from), of_b = sub64(s->b.point, to);
@@ -163,7 +163,7 @@ ALWAYS void solve(linear *s, const pair *p) {
 // fixed_scale is what the coordinates y of a witness within its feature are multiplied by: for growth distances, those
 // in a half-space are of the common point.
 ALWAYS VF fixed_scale(const linear *s, const pair *p, int class) {
-    return p->growth && class == DERIVE_HALFSPACE ? s->value : SET1(1);
+    return p->growth && class == CLR_HALF_CORE ? s->value : SET1(1);
 }
 
 // polish solves for the normal by Newton's method from that of the answers. It returns the lanes whose derivatives are
