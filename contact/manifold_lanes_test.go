@@ -153,9 +153,10 @@ func asks(w *Workspace, p *Pair) (asked bool) {
 func powered(f *Features) bool { return f.shape.Kind().Traits().Powers }
 
 // TestManifoldKernel: every variant gives the points that Go gives, of every kind with every kind: the same bits, or
-// where the compiler of Go fuses, the same features and numbers to rounding but for a row in a thousand: a clipped
-// corner or a face within a rounding of a tie falls to either side, and both manifolds hold what is promised. Lower
-// bounds of shapes with powers differ by no more than their rounding bound.
+// where the compiler of Go fuses, the same features and numbers to rounding but for a row in 400, of which both
+// manifolds hold what is promised: edges that cross at the angle φ meet where rounding over φ says, and a clipped
+// corner or a face within a rounding of a tie falls to either side. Lower bounds of shapes with powers differ by no
+// more than their rounding bound.
 func TestManifoldKernel(t *testing.T) {
 	var features []*Features
 	for _, s := range manifoldShapes(t) {
@@ -244,7 +245,7 @@ func TestManifoldKernel(t *testing.T) {
 		}
 		t.Logf("%s: %d rows, %d points; %d rows ask the bodies; up to %d candidates; lower bounds of powers differ "+
 			"by %.2g of their rounding", variant, len(pairs), points, asked, most, lower)
-		if 1000*ties > len(pairs) {
+		if 400*ties > len(pairs) {
 			t.Errorf("%s: the points of %d of %d rows differ", variant, ties, len(pairs))
 		}
 		if asked < 100 || most <= 256 {
