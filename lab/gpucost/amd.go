@@ -28,6 +28,7 @@ var families = []struct{ name, architecture string }{
 const (
 	childVariable  = "GPUCOST_FAMILY" // its name
 	driverVariable = "GPUCOST_DRIVER" // set where only the target is asked for, with the version of the driver
+	setVariable    = "GPUCOST_SET"    // the set of which it compiles the calls, of all sets if empty
 )
 
 // errNoRADV is wrapped by the error that says that there is no RADV on this machine.
@@ -37,7 +38,7 @@ var errNoRADV = errors.New("no RADV, Mesa's driver for AMD; install it (Debian a
 func compileAMD() (*Report, error) {
 	all := new(Report)
 	for _, f := range families {
-		one, err := inChild(f.name, false)
+		one, err := inChild(f.name, "", false)
 		if err != nil {
 			return nil, err
 		}
@@ -79,9 +80,9 @@ func manifestFor(arch string, files []string) string {
 	return ""
 }
 
-// inChild compiles for one family in a process of its own. With driverOnly it compiles nothing, and the report has only
-// the target.
-func inChild(family string, driverOnly bool) (*Report, error) {
+// inChild compiles for one family in a process of its own, the calls of one set or, if that is empty, of all. With
+// driverOnly it compiles nothing, and the report has only the target.
+func inChild(family, set string, driverOnly bool) (*Report, error) {
 	manifest, err := radvManifest()
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func inChild(family string, driverOnly bool) (*Report, error) {
 	}
 	c := exec.Command(self)
 	c.Env = append(os.Environ(), childVariable+"="+family, "RADV_FORCE_FAMILY="+family, "VK_ICD_FILENAMES="+manifest,
-		"VK_DRIVER_FILES="+manifest, "MESA_SHADER_CACHE_DISABLE=true")
+		"VK_DRIVER_FILES="+manifest, "MESA_SHADER_CACHE_DISABLE=true", setVariable+"="+set)
 	if driverOnly {
 		c.Env = append(c.Env, driverVariable+"=1")
 	}
@@ -111,7 +112,7 @@ func inChild(family string, driverOnly bool) (*Report, error) {
 
 // askDriver fails where RADV is not that of the committed results, before anything is compiled.
 func askDriver(committed *Report) error {
-	now, err := inChild(families[0].name, true)
+	now, err := inChild(families[0].name, "", true)
 	if err != nil {
 		return err
 	}
@@ -156,7 +157,7 @@ func (r *Report) compile(target string, proof engine.Proof) error {
 	if os.Getenv(driverVariable) != "" {
 		return nil
 	}
-	return calls(c.Serves(), func(set string, lib *batch.Library, o *batch.Options) error {
+	return calls(c.Serves(), os.Getenv(setVariable), func(set string, lib *batch.Library, o *batch.Options) error {
 		u := Use{Library: set, Query: o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String()}
 		if proof == engine.ProofTwoFloats {
 			if o.Precision != batch.Single || !o.Query.Info().SignedDistance || o.Method != batch.Auto {
@@ -189,12 +190,12 @@ func hashOfShaders() string {
 	return fmt.Sprintf("%.8x", h.Sum(nil))
 }
 
-// calls visits every kind of call: each query and precision on a library of each set by the method auto, and the
-// distance by the other methods.
-func calls(serves batch.Serves, visit func(string, *batch.Library, *batch.Options) error) error {
+// calls visits every kind of call on one set, or on all if only is empty: each query and precision by the method auto,
+// and the distance by the other methods.
+func calls(serves batch.Serves, only string, visit func(string, *batch.Library, *batch.Options) error) error {
 	for _, set := range generate.Names() {
-		if set == "mesh" {
-			continue // it takes files; its shapes are hulls
+		if set == "mesh" || only != "" && set != only {
+			continue // mesh takes files; its shapes are hulls
 		}
 		g, err := generate.New(set, 1, generate.Options{Shapes: 32})
 		if err != nil {
