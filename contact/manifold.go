@@ -166,14 +166,8 @@ func (w *Workspace) place(p *Pair) {
 	w.b.find(w.b.rot.MulVecT(r3.Vec{Z: -1}), &w.fb)
 }
 
-// Tangents returns t1 and t2, which make a right-handed frame with the unit vector n: by the closed formula of Duff et
-// al., Building an Orthonormal Basis, Revisited, 2017.
-func Tangents(n r3.Vec) (t1, t2 r3.Vec) {
-	sign := math.Copysign(1, n.Z)
-	a := -1 / (sign + n.Z)
-	b := n.X * n.Y * a
-	return r3.Vec{X: 1 + sign*n.X*n.X*a, Y: sign * b, Z: -sign * n.X}, r3.Vec{X: b, Y: sign + n.Y*n.Y*a, Z: -n.Y}
-}
+// Tangents returns t1 and t2, which make a right-handed frame with the unit vector n.
+func Tangents(n r3.Vec) (t1, t2 r3.Vec) { return geom.TangentBasis(n, math.Copysign(1, n.Z)) }
 
 // least is min over B of z less max over A of z.
 func (w *Workspace) least() float64 {

@@ -255,7 +255,7 @@ type path struct {
 	from, to geom.Pose
 	start    r3.Vec // center of mass at 0
 	shift    r3.Vec // of the center of mass
-	turn     r3.Vec // rotation vector
+	rotation r3.Vec // vector
 	angle    float64
 	local    r3.Vec // center of mass in the frame of the body
 }
@@ -266,8 +266,8 @@ func (s *Simulation) pathOf(w int, b int32) (p path) {
 	p.from, p.to, p.start, p.local = body.pose, body.next.pose, body.center, s.scene.center(int(b))
 	p.shift = r3.Sub(p.to.Apply(p.local), p.start)
 	if body.next.angle != 0 {
-		p.turn = rotationVector(quat.Mul(p.to.Rotation, quat.Conj(p.from.Rotation)))
-		p.angle = length(p.turn)
+		p.rotation = rotationVector(quat.Mul(p.to.Rotation, quat.Conj(p.from.Rotation)))
+		p.angle = length(p.rotation)
 	}
 	return p
 }
@@ -295,7 +295,7 @@ func (p *path) poseAt(t float64) geom.Pose {
 	}
 	pose := geom.Pose{Rotation: p.from.Rotation}
 	if p.angle != 0 {
-		pose.Rotation = quat.Mul(exponential(r3.Scale(t, p.turn)), pose.Rotation)
+		pose.Rotation = quat.Mul(exponential(r3.Scale(t, p.rotation)), pose.Rotation)
 	}
 	m := pose.Matrix()
 	pose.Position = r3.Sub(p.centerAt(t), m.MulVec(p.local))
@@ -309,7 +309,7 @@ func (p *path) carry(n r3.Vec, at, t float64) r3.Vec {
 	if p.angle == 0 || at == t {
 		return n
 	}
-	return rotatedBy(&geom.Pose{Rotation: exponential(r3.Scale(t-at, p.turn))}, n)
+	return rotatedBy(&geom.Pose{Rotation: exponential(r3.Scale(t-at, p.rotation))}, n)
 }
 
 func rotatedBy(pose *geom.Pose, v r3.Vec) r3.Vec {
@@ -414,7 +414,7 @@ func (q *paths) curvature(angle, both, t0, t1, arm float64) float64 {
 	c0, c1 := r3.Sub(q.b.centerAt(t0), q.a.centerAt(t0)), r3.Sub(q.b.centerAt(t1), q.a.centerAt(t1))
 	bend := angle * (angle*max(length(c0), length(c1)) + 2*length(r3.Sub(c1, c0)))
 	if both != 0 && arm != 0 {
-		bend += (t1 - t0) * length(r3.Sub(q.b.turn, q.a.turn)) * both * arm
+		bend += (t1 - t0) * length(r3.Sub(q.b.rotation, q.a.rotation)) * both * arm
 	}
 	return bend
 }

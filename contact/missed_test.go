@@ -272,12 +272,12 @@ func TestPathBounds(t *testing.T) {
 			to := geom.Pose{Position: r3.Add(from.Position, r3.Scale(0.2*rng.Float64(), testkit.Unit(rng))),
 				Rotation: quat.Mul(exponential(turn), from.Rotation)}
 			return path{from: from, to: to, start: from.Position, shift: r3.Sub(to.Position, from.Position),
-				turn: turn, angle: length(turn)}
+				rotation: turn, angle: length(turn)}
 		}
 		q := paths{p, random(), random()}
 		if got := rotationVector(quat.Mul(q.a.to.Rotation, quat.Conj(q.a.from.Rotation))); length(r3.Sub(got,
-			q.a.turn)) > 1e-12 {
-			t.Fatalf("rotation vector %v, want %v", got, q.a.turn)
+			q.a.rotation)) > 1e-12 {
+			t.Fatalf("rotation vector %v, want %v", got, q.a.rotation)
 		}
 		at, t0 := rng.Float64(), 0.5*rng.Float64()
 		t1 := t0 + (1-t0)*rng.Float64()
@@ -311,5 +311,48 @@ func TestPathBounds(t *testing.T) {
 	}
 	if t.Logf("proved %v of %d", proved, tried); min(proved[0], proved[1], proved[2]) < tried/10 {
 		t.Errorf("only %v of %d are proved", proved, tried)
+	}
+}
+
+// TestPointOfEntry: the point of an entry is next to the middle of the points of both bodies, at which the speed along
+// the normal is that of the arms, or the middle where there is none within their distance; of a body that does not move
+// it is the point of the other.
+func TestPointOfEntry(t *testing.T) {
+	n, ra, rb := r3.Vec{Z: 1}, r3.Vec{X: 0.1, Z: 0.2}, r3.Vec{X: -0.1, Y: 0.02, Z: -0.2}
+	pair := &partPair{a: 0, b: 1}
+	q := &paths{pair: pair}
+	q.b.start = r3.Vec{X: 0.21, Z: 0.41}
+	ya, yb := r3.Add(q.a.start, ra), r3.Add(q.b.start, rb)
+	middle := r3.Scale(0.5, r3.Add(ya, yb))
+	for _, c := range []struct {
+		name         string
+		massA, massB float64
+		wa, wb       r3.Vec
+		want         r3.Vec // zero: where the speed is that of the arms
+	}{
+		{"no rotation", 1, 1, r3.Vec{}, r3.Vec{}, middle},
+		{"equal rotations", 1, 1, r3.Vec{X: 3}, r3.Vec{X: 3}, middle}, // no point has the speed
+		{"about the normal", 1, 1, r3.Vec{Z: 2}, r3.Vec{Z: -5}, middle},
+		{"almost equal rotations", 1, 1, r3.Vec{X: 3}, r3.Vec{X: 3.001}, middle}, // the point is far away
+		{"opposite rotations", 1, 1, r3.Vec{X: 2, Y: 1}, r3.Vec{X: -2, Y: 3}, r3.Vec{}},
+		{"A does not move", math.Inf(1), 1, r3.Vec{}, r3.Vec{}, yb},
+		{"B does not move", 1, math.Inf(1), r3.Vec{}, r3.Vec{}, ya},
+	} {
+		s := &Simulation{scene: &Scene{Body: []int32{0, 1}, Mass: []float64{c.massA, c.massB}}}
+		s.solution.Velocity = make([]float64, 12)
+		putVec(s.solution.Velocity[3:], c.wa)
+		putVec(s.solution.Velocity[9:], c.wb)
+		got := s.pointOf(&suspect{}, q, n, ra, rb)
+		if c.want != (r3.Vec{}) {
+			if got != c.want {
+				t.Errorf("%s: %v, want %v", c.name, got, c.want)
+			}
+			continue
+		}
+		speed := func(xa, xb r3.Vec) float64 { return dotVec(n, r3.Sub(r3.Cross(c.wb, xb), r3.Cross(c.wa, xa))) }
+		want, at := speed(ra, rb), speed(r3.Sub(got, q.a.start), r3.Sub(got, q.b.start))
+		if got == middle || math.Abs(at-want) > 1e-12 || length(r3.Sub(got, middle)) > length(r3.Sub(yb, ya)) {
+			t.Errorf("%s: at %v the speed is %g, want %g", c.name, got, at, want)
+		}
 	}
 }

@@ -239,7 +239,7 @@ type worldRow struct {
 	apart  float64 // lower bound of the distance
 }
 
-// bodyState is what a step needs of a body, in world axes. Package lanes knows the order of its fields.
+// bodyState is what a step needs of a body, in world axes. Package kernels/contact knows the order of its fields.
 type bodyState struct {
 	pose     geom.Pose
 	matrix   geom.Mat3 // of the rotation

@@ -226,6 +226,17 @@ type ColumnSpec struct {
 	Ints  bool // of type int32; without Codes and Ints of type float64
 }
 
+// SizedSpecs are the columns of a table for worlds of so many bodies and contacts.
+func SizedSpecs(cols []table.Sized, bodies, contacts int) []ColumnSpec {
+	specs := make([]ColumnSpec, len(cols))
+	for i := range cols {
+		c := &cols[i]
+		specs[i] = ColumnSpec{Name: c.Name, Width: c.Size(bodies, contacts), Codes: c.Types[0] == table.Uint8,
+			Ints: c.Types[0] == table.Int32}
+	}
+	return specs
+}
+
 // column is the column of so many values a row.
 func (s *ColumnSpec) column(width int) table.Column {
 	switch {

@@ -5,6 +5,8 @@ package derive
 import (
 	"math"
 
+	"clearance/geom"
+
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -335,18 +337,14 @@ type basis [2]r3.Vec
 // first basis loses a factor of 1/(1 + z) of accuracy.
 const flippedBelow = -0.4
 
-// tangentBasis returns a basis with e1 × e2 = n, that of [Duff2017, listing 3] with another place of the jump.
+// tangentBasis returns a basis with e1 × e2 = n, see [geom.TangentBasis].
 func tangentBasis(n r3.Vec) basis {
 	s := 1.0
 	if n.Z < flippedBelow {
 		s = -1
 	}
-	a := -1 / (s + n.Z)
-	b := n.X * n.Y * a
-	return basis{
-		{X: 1 + s*n.X*n.X*a, Y: s * b, Z: -s * n.X},
-		{X: b, Y: s + n.Y*n.Y*a, Z: -n.Y},
-	}
+	e1, e2 := geom.TangentBasis(n, s)
+	return basis{e1, e2}
 }
 
 // of returns the coordinates of the tangential part of v.

@@ -15,6 +15,7 @@ import (
 	"clearance/contact"
 	"clearance/contact/scenes"
 	"clearance/dataset"
+	"clearance/dataset/table"
 	"clearance/internal/console"
 	"clearance/internal/memory"
 	"clearance/ref"
@@ -292,23 +293,11 @@ const (
 // contactColumns are the columns of a file of contact problems and, behind the warm start, of their solutions, in the
 // order of contactValues. A row is a world. Widths follow from the numbers of bodies and contacts.
 func contactColumns(bodies, contacts int) (problem, solution []dataset.ColumnSpec) {
-	b, c := max(bodies, 1), max(contacts, 1)
-	real := func(name string, width int) dataset.ColumnSpec { return dataset.ColumnSpec{Name: name, Width: width} }
-	ints := func(name string, width int) dataset.ColumnSpec {
-		return dataset.ColumnSpec{Name: name, Width: width, Ints: true}
-	}
-	problem = []dataset.ColumnSpec{real("mass", b), real("inertia", 6*b), real("velocity", 6*b), ints("count", 1),
-		ints("body_a", c), ints("body_b", c), real("arm_a", 3*c), real("arm_b", 3*c), real("frame", 9*c),
-		real("friction", c), real("target", c), real("compliance", 2*c), real("warm", 3*c)}
-	solution = []dataset.ColumnSpec{real("impulse", 3*c), real("solved_velocity", 6*b), real("residual", 1),
-		real("scale", 1), real("primal", 1), real("dual", 1), real("complementarity", 1), real("bound", 1),
-		ints("sweeps", 1), ints("newton_steps", 1),
-		{Name: "status", Width: 1, Codes: true}}
-	return problem, solution
+	return dataset.SizedSpecs(table.Problems, bodies, contacts), dataset.SizedSpecs(table.Solutions, bodies, contacts)
 }
 
 // stepColumns tell the world-steps of a simulation apart.
-var stepColumns = []dataset.ColumnSpec{{Name: "step", Width: 1, Ints: true}, {Name: "world", Width: 1, Ints: true}}
+var stepColumns = dataset.SizedSpecs(table.WorldSteps, 1, 1)
 
 // padded is a column that a problem may lack.
 func padded(v []float64, n int) []float64 {
@@ -375,9 +364,9 @@ func readContacts(path string) (p *contact.Problem, s *contact.Solution, meta ma
 		BodyA: t.Ints("body_a"), BodyB: t.Ints("body_b"), ArmA: t.Reals("arm_a"), ArmB: t.Reals("arm_b"),
 		Frame: t.Reals("frame"), Friction: t.Reals("friction"), Target: t.Reals("target"),
 		Compliance: t.Reals("compliance"), Warm: t.Reals("warm")}
-	for _, c := range problem[:10] { // the others are zero where they are missing
-		if !t.Has(c.Name) {
-			return nil, nil, nil, fmt.Errorf("%s: column %s is missing", path, c.Name)
+	for i := range table.Problems { // those that are not required are zero where they are missing
+		if c := &table.Problems[i]; c.Required && !t.Has(c.Name) {
+			return nil, nil, nil, fmt.Errorf("%s: column %s is missing: %s", path, c.Name, c.Meaning)
 		}
 	}
 	if err := p.CheckShape(); err != nil {
@@ -386,9 +375,9 @@ func readContacts(path string) (p *contact.Problem, s *contact.Solution, meta ma
 	if !t.Has("impulse") {
 		return p, nil, t.Metadata, nil
 	}
-	for _, c := range solution {
-		if !t.Has(c.Name) {
-			return nil, nil, nil, fmt.Errorf("%s: column %s of the solution is missing", path, c.Name)
+	for i := range table.Solutions {
+		if c := &table.Solutions[i]; !t.Has(c.Name) {
+			return nil, nil, nil, fmt.Errorf("%s: column %s of the solution is missing: %s", path, c.Name, c.Meaning)
 		}
 	}
 	s = &contact.Solution{Impulse: t.Reals("impulse"), Velocity: t.Reals("solved_velocity"),

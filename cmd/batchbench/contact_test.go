@@ -13,6 +13,7 @@ import (
 	"clearance/contact"
 	"clearance/contact/scenes"
 	"clearance/dataset"
+	"clearance/dataset/table"
 	"clearance/internal/testkit"
 	native "clearance/kernels/contact"
 	"clearance/ref"
@@ -242,5 +243,35 @@ func TestVerifyThrown(t *testing.T) {
 	}
 	if r.Listed.Contacts < 1000 || r.Listed.Earlier == 0 || r.Listed.Places > r.Listed.Contacts/4 {
 		t.Errorf("%+v", *r.Listed)
+	}
+}
+
+// TestContactFilesAreDocumented: docs/contacts.md names every column of files of problems, states and contacts, and every
+// column has a meaning.
+func TestContactFilesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/contacts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	meanings := map[string]string{}
+	for _, cols := range [][]table.Sized{table.WorldSteps, table.Problems, table.Solutions, table.States} {
+		for _, c := range cols {
+			meanings[c.Name] = c.Meaning
+		}
+	}
+	for _, c := range contact.ContactColumns {
+		if c.IDs == nil {
+			meanings[c.Name] = c.Meaning
+			continue
+		}
+		meanings[c.Name+"_high"], meanings[c.Name+"_low"] = c.Meaning, c.Meaning
+	}
+	for name, meaning := range meanings {
+		if meaning == "" {
+			t.Errorf("column %s has no meaning", name)
+		}
+		if !strings.Contains(string(text), "`"+name+"`") {
+			t.Errorf("docs/contacts.md does not name the column %s", name)
+		}
 	}
 }

@@ -45,11 +45,12 @@ type stepFlags struct {
 	out, problems, contacts, json  string
 	frictionRule, restitutionRule  contact.Rule
 	resume                         bool
+	version                        string // of the program: bits may depend on it
 }
 
 func newStepFlags() stepFlags {
 	f := stepFlags{count: 1000, seed: 1, steps: 1000, every: 1, saveEvery: 1000, gravity: []float64{0, 0, -9.81},
-		friction: 0.5}
+		friction: 0.5, version: console.Version()}
 	f.options.TimeStep = 5e-3
 	return f
 }

@@ -21,6 +21,7 @@ import (
 	"clearance/contact"
 	"clearance/dataset"
 	"clearance/dataset/output"
+	"clearance/dataset/table"
 	"clearance/geom"
 	"clearance/internal/memory"
 )
@@ -133,12 +134,12 @@ func (f *stepFlags) begin(scene *contact.Scene, state *contact.State, solver con
 	return r, r.record()
 }
 
-// digest tells runs of other input or options apart.
+// digest tells runs of other input, options or versions of the program apart.
 func (f *stepFlags) digest(scene *contact.Scene, state *contact.State) (string, error) {
 	h := sha256.New()
 	o := f.options
 	o.Solve.Workers = 0 // bits do not depend on it
-	fmt.Fprintf(h, "%+v %d %d %t %t %t %q\n", o, f.steps, f.every, f.problems != "", f.contacts != "", f.reference,
+	fmt.Fprintf(h, "%q %+v %d %d %t %t %t %q\n", f.version, o, f.steps, f.every, f.problems != "", f.contacts != "", f.reference,
 		f.kernels)
 	lib := scene.Bodies.Library()
 	for i := range int32(lib.Len()) {
@@ -168,19 +169,7 @@ func (f *stepFlags) digest(scene *contact.Scene, state *contact.State) (string, 
 
 // stateColumns are the columns of a file of states.
 func stateColumns(bodies int) []dataset.ColumnSpec {
-	b := max(bodies, 1)
-	list := append(stepColumns[:2:2], dataset.ColumnSpec{Name: "pose", Width: 7 * b},
-		dataset.ColumnSpec{Name: "velocity", Width: 3 * b}, dataset.ColumnSpec{Name: "momentum", Width: 3 * b},
-		dataset.ColumnSpec{Name: "status", Width: 1, Codes: true},
-		dataset.ColumnSpec{Name: "steps", Width: 1, Ints: true},
-		dataset.ColumnSpec{Name: "contacts", Width: 1, Ints: true},
-		dataset.ColumnSpec{Name: "solves", Width: 1, Ints: true},
-		dataset.ColumnSpec{Name: "parts", Width: 1, Ints: true},
-		dataset.ColumnSpec{Name: "contact_force", Width: 6 * b})
-	for _, name := range []string{"energy", "residual", "scale", "primal", "dual", "complementarity"} {
-		list = append(list, dataset.ColumnSpec{Name: name, Width: 1})
-	}
-	return list
+	return append(stepColumns[:2:2], dataset.SizedSpecs(table.States, bodies, 0)...)
 }
 
 // rowsOfStep are the columns step and world.

@@ -582,9 +582,12 @@ func TestStepFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	flags.kernels = "others"
-	if err := again(); err == nil || !strings.Contains(err.Error(), "of another run") {
-		t.Errorf("other kernels: %v", err)
+	for name, of := range map[string]*string{"kernels": &flags.kernels, "version": &flags.version} {
+		*of = "others"
+		if err := again(); err == nil || !strings.Contains(err.Error(), "of another run") {
+			t.Errorf("others, %s: %v", name, err)
+		}
+		*of = ""
 	}
 }
 

@@ -82,12 +82,10 @@ func put(to []float64, vectors ...r3.Vec) {
 	}
 }
 
-// Frame completes a unit vector to a right-handed orthonormal frame t1, t2, n [Duff2017, listing 3].
+// Frame completes a unit vector to a right-handed orthonormal frame t1, t2, n.
 func Frame(n r3.Vec) [3]r3.Vec {
-	s := math.Copysign(1, n.Z)
-	a := -1 / (s + n.Z)
-	b := n.X * n.Y * a
-	return [3]r3.Vec{{X: 1 + s*n.X*n.X*a, Y: s * b, Z: -s * n.X}, {X: b, Y: s + n.Y*n.Y*a, Z: -n.Y}, n}
+	t1, t2 := contact.Tangents(n)
+	return [3]r3.Vec{t1, t2, n}
 }
 
 // BoxInertia is that of a box with half-widths h, rotated by r.

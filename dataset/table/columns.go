@@ -126,7 +126,7 @@ func columnNames(cols []Column) string {
 }
 
 // This file is the table of the columns of all files, which readers and writers of both formats read. Columns of
-// results are those of [batch.ColumnInfo]; columns of files of numbers of any meaning are the caller's.
+// results are those of [batch.ColumnInfo], and columns of contacts of steps those of contact.ContactColumns.
 
 // Types of columns: the first is the one that is written.
 var (
@@ -220,6 +220,82 @@ var WorldArrays = []Column{
 	{SkipA, 1, Indices, false, "place of A, of each pair that is left out of all pairs"},
 	{SkipB, 1, Indices, false, "place of B, of each pair that is left out of all pairs"},
 }
+
+// Count says what a row has the values of a column for.
+type Count uint8
+
+// Counts.
+const (
+	PerRow Count = iota
+	PerBody
+	PerContact
+)
+
+// Sized is a column with Width values for the row, for each body or for each contact of its world.
+type Sized struct {
+	Column
+	Of Count
+}
+
+// Size is the number of values a row.
+func (s *Sized) Size(bodies, contacts int) int {
+	return s.Width * [...]int{PerRow: 1, PerBody: max(bodies, 1), PerContact: max(contacts, 1)}[s.Of]
+}
+
+// WorldSteps are the columns that tell the rows of files of steps apart.
+var WorldSteps = []Sized{
+	{Column{"step", 1, Indices, false, "number of the step, from 1; 0 is the first state"}, PerRow},
+	{Column{World, 1, Indices, false, "number of the world, from 0"}, PerRow},
+}
+
+// Problems are the columns of contact problems, a world a row, in the order of the fields of contact.Problem.
+var Problems = []Sized{
+	{Column{"mass", 1, Reals, true, "mass in kg, infinite of bodies that impulses do not move"}, PerBody},
+	{Column{"inertia", 6, Reals, true, "inertia about the center of mass, xx, yy, zz, xy, xz, yz in kg·m²"}, PerBody},
+	{Column{"velocity", 6, Reals, true, "velocity without contacts of the center of mass, angular velocity"}, PerBody},
+	{Column{"count", 1, Indices, true, "number of contacts of the world"}, PerRow},
+	{Column{BodyA, 1, Indices, true, "body A, -1 for the world itself"}, PerContact},
+	{Column{BodyB, 1, Indices, true, "body B, -1 for the world itself"}, PerContact},
+	{Column{"arm_a", 3, Reals, true, "from the center of mass of A to the contact, in metres"}, PerContact},
+	{Column{"arm_b", 3, Reals, true, "from the center of mass of B to the contact, in metres"}, PerContact},
+	{Column{"frame", 9, Reals, true, "two tangents and the normal from A to B, in rows"}, PerContact},
+	{Column{"friction", 1, Reals, true, "coefficient of friction"}, PerContact},
+	{Column{"target", 1, Reals, false, "normal velocity that is asked for, in m/s"}, PerContact},
+	{Column{"compliance", 2, Reals, false, "compliance in 1/kg, of tangents and normal"}, PerContact},
+	{Column{"warm", 3, Reals, false, "impulse to start from in N·s, in the frame of the contact"}, PerContact},
+}
+
+// Solutions are the columns of their solutions, in the order of the fields of contact.Solution.
+var Solutions = append([]Sized{
+	{Column{"impulse", 3, Reals, true, "impulse on B in N·s, in the frame of the contact"}, PerContact},
+	{Column{"solved_velocity", 6, Reals, true, "velocity with the impulses, as velocity"}, PerBody}},
+	append(slices.Clone(residuals),
+		Sized{Column{"bound", 1, Reals, true, "bound of the error of contact velocities in m/s, NaN for none"}, PerRow},
+		Sized{Column{"sweeps", 1, Indices, true, "number of sweeps of projected Gauss-Seidel"}, PerRow},
+		Sized{Column{"newton_steps", 1, Indices, true, "number of steps of Newton's method"}, PerRow},
+		Sized{Column{"status", 1, Codes, true, "code of how the world ended"}, PerRow})...)
+
+// residuals are the columns of the residuals of a contact problem.
+var residuals = []Sized{
+	{Column{"residual", 1, Reals, true, "residual of the contact with the largest ratio of both, in m/s"}, PerRow},
+	{Column{"scale", 1, Reals, true, "speed scale of this contact, in m/s"}, PerRow},
+	{Column{"primal", 1, Reals, true, "largest distance of an impulse from its cone, in N·s"}, PerRow},
+	{Column{"dual", 1, Reals, true, "largest distance of a velocity from its dual cone, in m/s"}, PerRow},
+	{Column{"complementarity", 1, Reals, true, "largest product of impulse and velocity of a contact, in J"}, PerRow},
+}
+
+// States are the columns of states of simulations, a world-step a row, behind WorldSteps.
+var States = append([]Sized{
+	{Column{"pose", 7, Reals, true, "position in metres and quaternion w, x, y, z of the frame"}, PerBody},
+	{Column{"velocity", 3, Reals, true, "velocity of the center of mass, in m/s"}, PerBody},
+	{Column{"momentum", 3, Reals, true, "angular momentum in N·m·s, angular velocity of fixed bodies"}, PerBody},
+	{Column{"status", 1, Codes, true, "code of how the step of the world ended"}, PerRow},
+	{Column{"steps", 1, Indices, true, "number of steps that the world was advanced by"}, PerRow},
+	{Column{Contacts, 1, Indices, true, "number of contacts of the step"}, PerRow},
+	{Column{"solves", 1, Indices, true, "number of contact problems that were solved"}, PerRow},
+	{Column{"parts", 1, Indices, true, "number of parts of the step"}, PerRow},
+	{Column{"contact_force", 6, Reals, true, "force in N and torque in N·m of all contacts"}, PerBody},
+	{Column{"energy", 1, Reals, true, "error of the energy identity, in J"}, PerRow}}, residuals...)
 
 // Named returns the columns of a table with some names, in their order.
 func Named(table []Column, names ...string) []Column {

@@ -198,6 +198,13 @@ const (
 	// far less than CellMargin.
 	minWidth = 1e-4
 
+	// seenRounding bounds the difference of the support values of two vertices seen through L⁻¹ and their exact
+	// difference, relative to the largest |L⁻¹v|, at any size, since coordinates are relative to the largest one. With
+	// u = 2⁻⁵³ the vertices have errors of 2u|v| ≤ 2u|L⁻¹v|, as |L| ≤ 1, and substitution is exact for an L with
+	// relative errors of 3u. Both count |L⁻¹| ≤ √3/minWidth times: 5√3·u/minWidth < 1e-11 for a vertex, 2e-11 for two.
+	// The rest is room.
+	seenRounding = 1e-9
+
 	maxCellEdge  = 128 // cells along an edge of a face
 	cellsPerHull = 2   // cells a vertex, about
 	listPerHull  = 24  // entries of all lists a vertex, at most
@@ -268,7 +275,7 @@ func newCellMap(vertices []r3.Vec) *cellMap {
 	}
 	o := cells.Options{Margin: CellMargin, Room: listPerHull*len(seen) + 64}
 	for _, v := range seen {
-		o.Slack = max(o.Slack, 1e-9*math.Sqrt(r3.Norm2(v)))
+		o.Slack = max(o.Slack, seenRounding*math.Sqrt(r3.Norm2(v)))
 	}
 	edge, lists := cells.Fit(seen, edge, o)
 	if edge == 0 { // one cell a face, whatever room it takes
