@@ -239,9 +239,9 @@ func (r resident) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, o
 		return 0, r.Backend.Run(ctx, job, lo, hi, out)
 	}
 	if m, ok := r.held.(interface {
-		RunMeasured(context.Context, *batch.Options, *batch.Results) (time.Duration, error)
+		RunMeasured(context.Context, *batch.Job, *batch.Results) (time.Duration, error)
 	}); ok {
-		return m.RunMeasured(ctx, &job.Options, out)
+		return m.RunMeasured(ctx, job, out)
 	}
 	return 0, r.held.Run(ctx, &job.Options, out)
 }

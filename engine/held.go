@@ -239,14 +239,19 @@ func (h *Held) match(in batch.Input) (*batch.Worlds, error) {
 
 // Run answers all rows, see [batch.Held].
 func (h *Held) Run(ctx context.Context, o *batch.Options, out *batch.Results) error {
-	_, err := h.RunMeasured(ctx, o, out)
+	_, err := h.run(ctx, o, nil, out)
 	return err
 }
 
-// RunMeasured is Run; kernel is as in [Backend.RunMeasured].
-func (h *Held) RunMeasured(ctx context.Context, o *batch.Options, out *batch.Results) (kernel time.Duration,
+// RunMeasured is Run with the options of a job, which are not checked again if it has a plan; kernel is as in
+// [Backend.RunMeasured].
+func (h *Held) RunMeasured(ctx context.Context, job *batch.Job, out *batch.Results) (kernel time.Duration, err error) {
+	return h.run(ctx, &job.Options, job.Plan, out)
+}
+
+func (h *Held) run(ctx context.Context, o *batch.Options, plan batch.Plan, out *batch.Results) (kernel time.Duration,
 	err error) {
-	if err := h.check(o, out); err != nil {
+	if err := h.check(o, plan, out); err != nil {
 		return 0, err
 	}
 	if err := h.enter(ctx); err != nil {
@@ -315,11 +320,11 @@ func (h *Held) start(ctx context.Context, k int, chain *chain, q *layout.QueryRe
 }
 
 // check reports a question that makes no sense, as [batch.Job.Check] does.
-func (h *Held) check(o *batch.Options, out *batch.Results) error {
+func (h *Held) check(o *batch.Options, plan batch.Plan, out *batch.Results) error {
 	if o == nil || out == nil {
 		return errors.New("engine: run of a held batch without options or results")
 	}
-	if err := check(o, nil); err != nil {
+	if err := check(o, plan); err != nil {
 		return err
 	}
 	if w := o.WarmStart; w != nil && len(w) != 3*h.length {
