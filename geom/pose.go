@@ -54,8 +54,8 @@ func (p Pose) Normalized() (Pose, error) {
 	return p, nil
 }
 
-// TangentBasis returns t1 and t2, which make a right-handed frame with the unit vector n [Duff2017, listing 3]. s is 1 or
-// −1, of the sign of n.Z where that is not small: an error of n counts 1/(1 + s·n.Z) times.
+// TangentBasis returns t1 and t2, which make a right-handed frame with the unit vector n [Duff2017, listing 3]. s is 1
+// or −1, of the sign of n.Z where that is not small: an error of n counts 1/(1 + s·n.Z) times.
 func TangentBasis(n r3.Vec, s float64) (t1, t2 r3.Vec) {
 	a := -1 / (s + n.Z)
 	b := n.X * n.Y * a

@@ -246,8 +246,8 @@ func TestVerifyThrown(t *testing.T) {
 	}
 }
 
-// TestContactFilesAreDocumented: docs/contacts.md names every column of files of problems, states and contacts, and every
-// column has a meaning.
+// TestContactFilesAreDocumented: docs/contacts.md names every column of files of problems, states and contacts, and
+// every column has a meaning.
 func TestContactFilesAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/contacts.md")
 	if err != nil {

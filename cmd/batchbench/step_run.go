@@ -139,8 +139,8 @@ func (f *stepFlags) digest(scene *contact.Scene, state *contact.State) (string, 
 	h := sha256.New()
 	o := f.options
 	o.Solve.Workers = 0 // bits do not depend on it
-	fmt.Fprintf(h, "%q %+v %d %d %t %t %t %q\n", f.version, o, f.steps, f.every, f.problems != "", f.contacts != "", f.reference,
-		f.kernels)
+	fmt.Fprintf(h, "%q %+v %d %d %t %t %t %q\n", f.version, o, f.steps, f.every, f.problems != "", f.contacts != "",
+		f.reference, f.kernels)
 	lib := scene.Bodies.Library()
 	for i := range int32(lib.Len()) {
 		core, margin := geom.WithoutMargin(lib.Shape(i))
