@@ -33,7 +33,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 from clearance import _ray_run  # noqa: E402
 from clearance import ray as cr  # noqa: E402
 from clearance.__main__ import main  # noqa: E402
-from clearance._ray_run import Asked, _changed, _libraries, answer  # noqa: E402
+from clearance._ray_run import Call, _changed, _libraries, answer  # noqa: E402
 from clearance._ray_shards import Kind, answer_file, manifest_of, plan, shapes_of  # noqa: E402
 from clearance._ray_store import LOCK, Local, place  # noqa: E402
 
@@ -148,10 +148,10 @@ def test_an_input_changes_in_a_run(files: Files, tmp_path: Path) -> None:
 
     shard = planned()
     os.utime(path)
-    asked = Asked("digest of the test", [], {}, "cpu", 1, None)
+    call = Call("digest of the test", [], {}, "cpu", 1, None)
     _libraries.clear()
     _libraries["digest of the test"] = shapes_of(files.kind, files.shapes.get("library"), files.shapes.get("scene"))
-    assert "x.parquet has changed since the call began" in answer(asked, shard)["error"]
+    assert "x.parquet has changed since the call began" in answer(call, shard)["error"]
 
     class Changing(Local):
         @contextlib.contextmanager
@@ -162,10 +162,10 @@ def test_an_input_changes_in_a_run(files: Files, tmp_path: Path) -> None:
     shard = planned()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_ray_run, "place", lambda name, _: Changing(name))
-        row = answer(asked, shard)
+        row = answer(call, shard)
     assert f"x.parquet has changed while its {files.range(0, 1)} were answered" in row["error"]
     assert row["separated"] == 0 and not list((tmp_path / "out").iterdir())
-    assert answer(asked, planned())["error"] == ""
+    assert answer(call, planned())["error"] == ""
     assert same(parts(tmp_path / "out"), files.want)
 
 
@@ -336,16 +336,16 @@ def test_kernels_of_a_task(files: Files, tmp_path: Path, monkeypatch: pytest.Mon
     for simd in (None, "portable", "off"):
         engines = {(b, "single", 1): cl.Engine(cast(Any, b), workers=1, simd=simd) for b in ("cpu", "auto")}
         monkeypatch.setattr(_ray_run, "_engines", engines)
-        asked = Asked("digest of the test", [], {}, "cpu", 1, None)
-        row = answer(asked, shard)
+        call = Call("digest of the test", [], {}, "cpu", 1, None)
+        row = answer(call, shard)
         assert not row["error"], row
         named[simd] = row["kernels"]
         (tmp_path / "part-000000.parquet").unlink()
         for backend in ("cpu", "auto"):
-            row = answer(dataclasses.replace(asked, kernels=("cpu: others",), backend=backend), shard)
+            row = answer(dataclasses.replace(call, kernels=("cpu: others",), backend=backend), shard)
             assert "cpu: others, whose bits may differ" in row["error"] and row["rows"] == shard.row()["rows"]
             assert row["kernels"] == "" and not list(tmp_path.iterdir())
-        assert not answer(dataclasses.replace(asked, kernels=("cpu: others", named[simd])), shard)["error"]
+        assert not answer(dataclasses.replace(call, kernels=("cpu: others", named[simd])), shard)["error"]
         (tmp_path / "part-000000.parquet").unlink()
     assert "portable" in named["portable"] and len({*named.values()}) == 3, named
 

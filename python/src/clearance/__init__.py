@@ -12,7 +12,6 @@ an interval: the true value lies in ``r.distance`` ± ``r.gap``. A row that fail
 as free.
 """
 
-from ._asked import transforms
 from ._bodies import Body, Part
 from ._derivatives import distance_gradient
 from ._engine import Engine
@@ -34,6 +33,7 @@ from ._errors import (
     ShapeError,
     StillError,
 )
+from ._inputs import transforms
 from ._library import Library
 from ._load import load
 from ._meshes import decompose

@@ -16,10 +16,10 @@ import numpy as np
 from . import _derivatives, _jobs
 from . import _native as nat
 from ._arrays import Array, address, take, torch_device
-from ._asked import check_order, check_scene, pair_columns
 from ._bodies import listed_pairs
 from ._columns import QueryName
 from ._errors import ClosedError, OptionError
+from ._inputs import check_order, check_scene, pair_columns
 from ._library import Library
 from ._options import (
     ArrayLike,

@@ -12,9 +12,9 @@ import numpy as np
 from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, take, take_rows
-from ._asked import check_order, pair_columns
 from ._bodies import Body, Surface
 from ._errors import ClosedError, OptionError
+from ._inputs import check_order, pair_columns
 from ._kinematics import normalized, product, rotated
 from ._native import named, numbers
 from ._options import Floats, Ints, order_of, real, to_wxyz

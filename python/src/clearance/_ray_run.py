@@ -155,8 +155,8 @@ class _Worlds:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What all tasks of a call are asked: the library, or scene, as a reference under its digest, options, and where
+class Call:
+    """What all tasks of a call share: the library, or scene, as a reference under its digest, options, and where
     files are."""
 
     digest: str
@@ -171,12 +171,12 @@ class Asked:
 _libraries: Final[dict[str, Any]] = {}
 
 
-def _library(asked: Asked) -> Any:
+def _library(call: Call) -> Any:
     """The library, or scene, fetched by this process once: what an engine has prepared of it serves all tasks."""
-    if asked.digest not in _libraries:
+    if call.digest not in _libraries:
         _libraries.clear()
-        _libraries[asked.digest] = _ray().get(asked.library[0])
-    return _libraries[asked.digest]
+        _libraries[call.digest] = _ray().get(call.library[0])
+    return _libraries[call.digest]
 
 
 def begin_peak() -> None:
@@ -200,34 +200,34 @@ def _changed(source: Any, s: Shard) -> bool:
     return bool(source.version() != s.version and source.identity() != s.identity)
 
 
-def _check_kernels(asked: Asked, here: dict[str, str]) -> None:
+def _check_kernels(call: Call, here: dict[str, str]) -> None:
     """Raise OptionError if no kernels of this machine may answer."""
-    if asked.kernels and not set(asked.kernels) & set(here.values()):
+    if call.kernels and not set(call.kernels) & set(here.values()):
         raise OptionError(
             f"kernels: {' or '.join(here.values())} on {socket.gethostname()}, while the other shards are of "
-            f"{' and '.join(asked.kernels)}, whose bits may differ; any_kernels=True takes both"
+            f"{' and '.join(call.kernels)}, whose bits may differ; any_kernels=True takes both"
         )
 
 
-def answer(asked: Asked, s: Shard) -> dict[str, Any]:
+def answer(call: Call, s: Shard) -> dict[str, Any]:
     """Answer a shard: the row of the manifest."""
     row, start = s.row(), time.monotonic()
     row["host"] = socket.gethostname()
     begin_peak()
     try:
-        source, out = place(s.path, asked.filesystem), place(s.out, asked.filesystem)
+        source, out = place(s.path, call.filesystem), place(s.out, call.filesystem)
         if _changed(source, s):
             raise FileError(f"{s.path} has changed since the call began")
-        engine, lib = _engine(asked.backend, asked.options.get("precision", "single"), asked.workers), _library(asked)
+        engine, lib = _engine(call.backend, call.options.get("precision", "single"), call.workers), _library(call)
         here = kernels_of(engine)
-        _check_kernels(asked, here)
+        _check_kernels(call, here)
         with out.writing() as results:
             with source.reading(*s.lines) as given:
-                done = answer_file(s.kind, given, results, lib, (s.lo, s.hi), engine, asked.options)
+                done = answer_file(s.kind, given, results, lib, (s.lo, s.hi), engine, call.options)
             if _changed(source, s):
                 raise FileError(f"{s.path} has changed while its {s.range} were answered")
             kernels = here.get(done.report.backend, done.report.backend)
-            _check_kernels(asked, {done.report.backend: kernels})
+            _check_kernels(call, {done.report.backend: kernels})
             row["sha256"] = sha256(results)
         r = done.report
         row |= {**r.counts, "iterations": r.iterations, "worst_gap": r.worst_gap, "worst_row": r.worst_row}
@@ -241,22 +241,22 @@ def answer(asked: Asked, s: Shard) -> dict[str, Any]:
     return row
 
 
-def audit(asked: Asked, s: Shard, rows: int) -> tuple[int, int, str]:
+def audit(call: Call, s: Shard, rows: int) -> tuple[int, int, str]:
     """Audit a range of rows of a shard, or worlds with so many, seeded by its place: rows audited and refuted, and an
     error."""
-    count = min(-(-rows // results_of(s.size, asked.options)), s.hi - s.lo)
+    count = min(-(-rows // results_of(s.size, call.options)), s.hi - s.lo)
     seed = int.from_bytes(hashlib.sha256(f"{s.identity} {s.lo}".encode()).digest()[:8], "little")
     at = seed % (s.hi - s.lo - count + 1)
     lo, hi = s.lo + at, s.lo + at + count
     n, each = s.size.lines, s.size.rows
     begin, end = (at * each, (at + count) * each) if each else (0, INT64)
-    options = asked.options
+    options = call.options
     try:
         with (
-            place(s.path, asked.filesystem).reading(lo * n, hi * n, s.head) as source,
-            place(s.out, asked.filesystem).reading(begin, end) as results,
+            place(s.path, call.filesystem).reading(lo * n, hi * n, s.head) as source,
+            place(s.out, call.filesystem).reading(begin, end) as results,
         ):
-            engine, shapes = _engine("cpu", options.get("precision", "single"), 1), _library(asked)
+            engine, shapes = _engine("cpu", options.get("precision", "single"), 1), _library(call)
             if s.kind != "pairs":
                 return *audit_part(s.kind, source, results, shapes, (lo, hi), engine, options), ""
             asks = {k: options[k] for k in ("query", "max_distance", "precision", "tolerance")}
@@ -273,12 +273,12 @@ _PAUSE: Final = 2.0
 class Run:
     """Tasks of shards, and of their audits of ``verify`` rows, until the manifest has a row of each."""
 
-    def __init__(self, asked: Asked, manifest: Manifest, verify: int, memory: int, progress: bool) -> None:
+    def __init__(self, call: Call, manifest: Manifest, verify: int, memory: int, progress: bool) -> None:
         ray = _ray()
 
-        self._asked, self._manifest, self._verify = asked, manifest, verify
+        self._call, self._manifest, self._verify = call, manifest, verify
         # What Ray's scheduler reserves; it does not hold a task to it.
-        self._answer = ray.remote(num_cpus=asked.workers, memory=memory)(answer)
+        self._answer = ray.remote(num_cpus=call.workers, memory=memory)(answer)
         self._audit = ray.remote(num_cpus=1, memory=memory)(audit)
         # A few tasks more than there are CPUs, so that a cluster that grows is used and a queue of 10^6 stays here.
         self._most = max(8, 4 * int(ray.cluster_resources().get("CPU", 1)))
@@ -320,13 +320,13 @@ class Run:
 
     def _submit(self, s: Shard, what: str, task: Any, *arguments: Any) -> None:
         """Submit a task, whose name Ray's dashboard shows."""
-        ref = task.options(name=f"{what} {s.title}").remote(self._asked, s, *arguments)
+        ref = task.options(name=f"{what} {s.title}").remote(self._call, s, *arguments)
         self._running[ref] = s, what == "audit"
 
     def _check(self, s: Shard) -> None:
         """Submit the audit of a shard if it is asked for and was not made."""
         row = self._manifest.rows[s.index]
-        answers = (s.hi - s.lo) * results_of(s.size, self._asked.options)
+        answers = (s.hi - s.lo) * results_of(s.size, self._call.options)
         if self._verify and not row["error"] and row["audited"] < min(self._verify, answers):
             self._submit(s, "audit", self._audit, self._verify)
 

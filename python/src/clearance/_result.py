@@ -347,7 +347,7 @@ class SceneResult(OfWorlds, Result):
     body_b: Ints | Any = None
     offsets: Ints | Any = None
     contacts_complete: bool = True
-    _asked: Any = None  # a _scene.Asked
+    _row_bodies: Any = None  # a RowBodies
 
     @property
     def hit(self) -> Bools:

@@ -13,9 +13,9 @@ import numpy as np
 from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, host, take, take_batch, torch_device
-from ._asked import Asked, places_of, reduction
 from ._bodies import Table, pair_arrays
 from ._errors import ArrayError, ClosedError, CopyError, OptionError
+from ._inputs import RowBodies, places_of, reduction
 from ._kinematics import quaternions
 from ._options import (
     INT64,
@@ -248,8 +248,8 @@ class SceneRollout(Rollout):
         self._engine, self._query, self._library, self._number = engine, q, scene.library, number.value
         self._handle = Handle(number.value)
         # A copy, since arrays and scenes may change: results keep the state at the opening of the rollout.
-        asked = None if self._all else np.stack([first, second], axis=1)
-        self._asked = Asked(places.copy(), asked)
+        pairs = None if self._all else np.stack([first, second], axis=1)
+        self._row_bodies = RowBodies(places.copy(), pairs)
         self._names = None if per_world else [scene.bodies[i].name if i >= 0 else "" for i in places]
         # A scene that makes poses of those of its model knows which bodies of the model it has.
         self._of_model = hasattr(scene, "poses")
@@ -301,7 +301,7 @@ class SceneRollout(Rollout):
             return cast(int, n.scene_submit(number, at, results, more, ms, job, report, error))
 
         report = _jobs.run(submit, (array, columns, extra, more))
-        about = {"contacts_complete": bool(more.complete), "_asked": self._asked}
+        about = {"contacts_complete": bool(more.complete), "_row_bodies": self._row_bodies}
         result = cast(SceneResult, engine._result(self._query, report, columns, torch_device(given), extra | about))
         return result if order is None else self._derivable(result, array, columns, _about(extra), given, order)
 
@@ -328,7 +328,7 @@ class SceneRollout(Rollout):
         finally:
             if found.value and nat.usable():
                 n.found_free(found, None)
-        about = {"_asked": self._asked}
+        about = {"_row_bodies": self._row_bodies}
         result = cast(SceneResult, engine._result(self._query, report, columns, torch_device(given), extra | about))
         return result if order is None else self._derivable(result, array, columns, _about(extra), given, order)
 

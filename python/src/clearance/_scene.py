@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array, host, take
-from ._asked import Bodies
 from ._bodies import Body, Listed, Part, listed_pairs
 from ._engine import Engine
 from ._errors import NotFoundError, OptionError, ShapeError
+from ._inputs import Bodies
 from ._library import Library
 from ._options import order_of, text, whole
 from ._result import SEPARATED, TOUCHING

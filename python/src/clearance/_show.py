@@ -16,8 +16,8 @@ from . import _describe as doc
 from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, host, take_batch
-from ._asked import Asked, pair_columns
 from ._errors import ArrayError, OptionError
+from ._inputs import RowBodies, pair_columns
 from ._library import Library
 from ._options import INT32, Order, one_of, order_of, real, to_wxyz, whole
 from ._page import View, page
@@ -312,12 +312,12 @@ class _Bodies:
     unit = ""
 
     def __init__(self, result: SceneResult | SweepResult, scene: Scene) -> None:
-        if result._asked is None:
+        if result._row_bodies is None:
             raise OptionError("the result does not say which bodies its rows are about; want one of an Engine")
         self.library, self.scene, self.result = scene.library, scene, result
-        self.asked: Asked = result._asked
+        self.row_bodies: RowBodies = result._row_bodies
         self.worlds = None if result.offsets is None else host_array(result.world)
-        if int(self.asked.bodies.max(initial=-1)) >= len(scene.bodies):
+        if int(self.row_bodies.bodies.max(initial=-1)) >= len(scene.bodies):
             raise OptionError(f"the scene has {len(scene.bodies)} bodies, and the result is of one with more")
         names = ("body_a", "body_b", "pair")
         columns = (None if c is None else host_array(c).ravel() for c in (getattr(result, name) for name in names))
@@ -333,7 +333,7 @@ class _Bodies:
 
     def _places(self, row: int) -> tuple[int, tuple[int, int]]:
         """The world of a row and its pair of places, -1 where the row does not say."""
-        pairs = self.asked.pairs
+        pairs = self.row_bodies.pairs
         if self.body_a is not None and self.body_b is not None and (self.worlds is not None or self.pair is not None):
             world = row if self.worlds is None else int(self.worlds[row])
             return world, (int(self.body_a[row]), int(self.body_b[row]))
@@ -374,7 +374,7 @@ class _Bodies:
         bodies, shapes = np.full(count, -1, np.int32), np.full(count, -1, np.int32)
         poses, nearest = np.full((count, 7), np.nan), np.full((count, 7), np.nan)
         for i, (row, world, place) in enumerate(zip(chosen.tolist(), worlds.tolist(), places.tolist(), strict=True)):
-            body = -1 if place < 0 else int(self.asked.of_world(world)[place])
+            body = -1 if place < 0 else int(self.row_bodies.of_world(world)[place])
             if body < 0:
                 continue
             bodies[i], poses[i] = body, self._pose(row, world, place)
@@ -416,10 +416,10 @@ class _Standing(_Bodies):
         if not isinstance(result, SceneResult):
             raise OptionError("the result is not one of a scene")
         super().__init__(result, scene)
-        worlds, m = self._worlds(host_array(result.status).shape), self.asked.bodies.shape[-1]
+        worlds, m = self._worlds(host_array(result.status).shape), self.row_bodies.bodies.shape[-1]
         self.poses = to_wxyz(take_batch("poses", poses, np.float64, (m, 7), worlds, True), quat).reshape(worlds, m, 7)
         self.dt, self.unit = dt, "" if dt is None else "s"
-        if dt is not None and self.asked.bodies.ndim > 1:
+        if dt is not None and self.row_bodies.bodies.ndim > 1:
             raise OptionError("dt: the worlds have bodies of their own, so they are no steps of a trajectory")
 
     def _pose(self, row: int, world: int, place: int) -> Array:
@@ -435,8 +435,8 @@ class _Standing(_Bodies):
     def worlds_described(self) -> list[dict[str, Any]]:
         _check_poses((len(self.used) if self.dt is None else len(self.poses)) * self.poses.shape[1])
         if self.dt is not None:
-            return [doc.world_of(0, self.asked.bodies, self.dt * np.arange(len(self.poses)), self.poses)]
-        return [doc.world_of(w, self.asked.of_world(w), [0], self.poses[w, None]) for w in self.used]
+            return [doc.world_of(0, self.row_bodies.bodies, self.dt * np.arange(len(self.poses)), self.poses)]
+        return [doc.world_of(w, self.row_bodies.of_world(w), [0], self.poses[w, None]) for w in self.used]
 
 
 class _Moving(_Bodies):
@@ -447,7 +447,7 @@ class _Moving(_Bodies):
     def __init__(self, result: SweepResult, quat: str, scene: Scene, poses: Any) -> None:
         super().__init__(result, scene)
         array = host("poses", poses, True)
-        points, m = array.shape[-3] if array.ndim > 3 else 0, self.asked.bodies.shape[-1]
+        points, m = array.shape[-3] if array.ndim > 3 else 0, self.row_bodies.bodies.shape[-1]
         worlds = self._worlds(host_array(result.state).shape)
         every = to_wxyz(take_batch("poses", array, np.float64, (points, m, 7), worlds, True), quat)
         self.poses = every.reshape(worlds, points, m, 7)
@@ -469,7 +469,7 @@ class _Moving(_Bodies):
     def worlds_described(self) -> list[dict[str, Any]]:
         _check_poses(len(self.used) * self.poses.shape[1] * self.poses.shape[2])
         times = np.arange(self.poses.shape[1])
-        return [doc.world_of(w, self.asked.of_world(w), times, self.poses[w]) for w in self.used]
+        return [doc.world_of(w, self.row_bodies.of_world(w), times, self.poses[w]) for w in self.used]
 
 
 def traces(

@@ -12,9 +12,9 @@ import numpy as np
 from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, host, take, torch_device
-from ._asked import Asked, places_of, reduction
 from ._bodies import Table, listed_pairs, pair_arrays
 from ._errors import ArrayError, OptionError, RowError
+from ._inputs import RowBodies, places_of, reduction
 from ._options import INT32, Bools, Floats, Ints, check_out, order_of, place, real, to_wxyz, whole
 from ._result import OfWorlds, Report, host_array, report_of, to_torch
 
@@ -87,7 +87,7 @@ class SweepResult(OfWorlds):
     body_a: Ints | Any = None
     body_b: Ints | Any = None
     offsets: Ints | Any = None
-    _asked: Any = None  # a _scene.Asked
+    _row_bodies: Any = None  # a RowBodies
 
     @property
     def report(self) -> Report:
@@ -200,7 +200,9 @@ def sweep(
     worlds, points, m = array.shape[:3]
     first, second = scene.pair_arrays() if pairs is None else _all_pairs(m, skipped)
     call = _Sweep(engine, scene, array, places, options)
-    asked = Asked(places.copy(), None if pairs else np.stack([first, second], axis=1))  # copies: arrays may change
+    row_bodies = RowBodies(
+        places.copy(), None if pairs else np.stack([first, second], axis=1)
+    )  # copies: arrays may change
     if not of_worlds and pairs:
         if out is not None:
             raise OptionError("out: the rows of all pairs are as many as are found, so no array can be ready for them")
@@ -225,7 +227,7 @@ def sweep(
     report = merged(reports, columns["state"]) if of_worlds or pairs else reports[0][1]
     device = torch_device(poses)
     every: dict[str, Any] = columns if device is None else {k: to_torch(c, device) for k, c in columns.items()}
-    return SweepResult(**every, record=report, _asked=asked)
+    return SweepResult(**every, record=report, _row_bodies=row_bodies)
 
 
 def _motions(

@@ -14,11 +14,11 @@ import numpy as np
 from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, host, take
-from ._asked import check_scene, places_of, reduction
 from ._bodies import Table, listed_pairs, pair_arrays
 from ._columns import QueryName
 from ._engine import Engine
 from ._errors import ArrayError, OptionError
+from ._inputs import check_scene, places_of, reduction
 from ._library import Library
 from ._options import (
     Order,
@@ -128,7 +128,7 @@ def _read(table: Table, name: bytes) -> Worlds:
     return Worlds(known, bodies, None, pairs) if about.all_pairs else Worlds(known, bodies, pairs, none)
 
 
-def _asked(max_distance: float | None, reduce: str | None, pairs: str | None) -> nat.Scene:
+def _scene_record(max_distance: float | None, reduce: str | None, pairs: str | None) -> nat.Scene:
     """What a call on a file of worlds asks; the bodies and the workers are set by the caller."""
     if pairs not in (None, "all"):
         raise OptionError(f'pairs: {pairs!r}, want None or "all", in place of the pairs of the file')
@@ -181,7 +181,7 @@ def rollout_file(
     with the bits that they have in the results of the whole; worlds of errors, and of rows of all pairs, are counted
     from the start of the file.
     """
-    record = _asked(max_distance, reduce, pairs)
+    record = _scene_record(max_distance, reduce, pairs)
     record.no_culling = int(not flag("culling", culling))
     with opened_or(engine) as opened, _bodies(scene) as (table, shapes, library):
         q = opened._query(query, library, filled("files of worlds", SolverOptions, options))
@@ -237,7 +237,7 @@ def audit_rollout_file(
     The reference solves every pair of parts of the worlds of ``part``, by default all; the results may be of more. The
     options are those that the answers have to meet. Nothing of the file is believed, and its solver takes no part.
     """
-    record = _asked(max_distance, reduce, pairs)
+    record = _scene_record(max_distance, reduce, pairs)
     with opened_or(engine) as opened, _bodies(scene) as (table, shapes, library):
         q = opened._query(query, library, {**defaults(SolverOptions), "precision": precision, "tolerance": tolerance})
         record.table, record.workers = table, opened._workers

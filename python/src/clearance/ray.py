@@ -28,7 +28,7 @@ import clearance as cl
 from ._columns import QueryName
 from ._errors import ClearanceError, FileError, OptionError, RefutedError, RowError
 from ._options import INT64, Backend, Method, Precision, flag, one_of, whole
-from ._ray_run import Asked, Rollouts, Run, Scorer, _ray
+from ._ray_run import Call, Rollouts, Run, Scorer, _ray
 from ._ray_shards import MANIFEST, Kind, Manifest, digest_of, files_of, options_of, plan, range_of, shapes_of
 from ._ray_store import place, printable
 from ._result import STATUSES
@@ -204,8 +204,8 @@ def score(
         if not ray.is_initialized():
             ray.init()
         known = () if any_kernels else tuple(sorted({manifest.rows[i]["kernels"] for i in manifest.done}))
-        asked = Asked(digest, [ray.put(shapes)], options, backend, workers, filesystem, known)
-        Run(asked, manifest, verify, memory, progress).work()
+        call = Call(digest, [ray.put(shapes)], options, backend, workers, filesystem, known)
+        Run(call, manifest, verify, memory, progress).work()
     return ScoreReport(manifest.rows, kind)
 
 

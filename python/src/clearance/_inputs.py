@@ -1,4 +1,4 @@
-"""What queries ask about: lists of pairs; of rollouts and sweeps bodies of a scene, their places, and pairs of them."""
+"""The inputs of queries: lists of pairs; of rollouts and sweeps bodies of a scene, their places, and pairs of them."""
 
 from __future__ import annotations
 
@@ -147,9 +147,9 @@ class Bodies:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class RowBodies:
     """What the rows of a rollout are about: the bodies at its places, [M] or [W,M], -1 for none; the pairs of places
-    [P,2], None if all pairs are asked about."""
+    [P,2], None for all pairs."""
 
     bodies: Array
     pairs: Array | None
