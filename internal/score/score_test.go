@@ -1,14 +1,22 @@
 package score
 
 import (
+	"context"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"clearance/batch"
+	"clearance/cpu"
 	"clearance/dataset"
+	"clearance/dispatch"
 	"clearance/geom"
+	"clearance/verify"
 )
 
 // TestLeastPairs: where all worlds are known to have the same list, their number of pairs is known before they are
@@ -111,5 +119,113 @@ func TestSimulationPairs(t *testing.T) {
 	if _, _, err := Simulation(shapes, "worlds.npz", bodies, worlds(0, 1, 0), batch.Physics{}); err == nil ||
 		!strings.HasPrefix(err.Error(), shapes+": body 0") {
 		t.Errorf("without a mass: %v", err)
+	}
+}
+
+// TestFilesAndAudit: answers of some rows of a file have the bits that they have in the results of the whole file, and
+// an audit proves both. It refutes answers of other rows. Rows that a file does not have, results in place of the pairs
+// and numbers of rows that do not match are refused; a check that fails leaves no file.
+func TestFilesAndAudit(t *testing.T) {
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 0.5}, geom.Capsule{R: 0.2, HalfLength: 0.4}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n, lo, hi = 40, 10, 30
+	rng := rand.New(rand.NewPCG(47, 1))
+	p := batch.NewPairs(n)
+	for i := range n {
+		p.ShapeA[i], p.ShapeB[i] = int32(i%2), int32(i/2%2)
+		p.RotationA[4*i], p.RotationB[4*i] = 1, 1
+		p.PositionB[3*i] = 0.5 + 2*rng.Float64()
+	}
+	dir := t.TempDir()
+	in, whole, some := filepath.Join(dir, "pairs.npz"), filepath.Join(dir, "whole.npz"), filepath.Join(dir, "some.npz")
+	w, err := dataset.CreatePairs(in, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write(p), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	d := dispatch.New(cpu.NewReference())
+	o := batch.Options{Columns: batch.ColStatus | ProofColumns, Precision: batch.Double}
+	files := func(lo, hi int, out string, check Check) error {
+		_, err := Files(t.Context(), d, lib, in, lo, hi, out, o, dispatch.Options{}, check)
+		return err
+	}
+	if err := errors.Join(files(0, ToEnd, whole, nil), files(lo, hi, some, nil)); err != nil {
+		t.Fatal(err)
+	}
+	read := func(path string) *batch.Results {
+		t.Helper()
+		r, err := dataset.OpenResults(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		out := batch.NewResults(int(r.Len()), &batch.Options{Columns: r.Columns(), Precision: r.Precision()})
+		if err := Fill(out.N, func(at int) (int, error) { return r.Next(out.Slice(at, out.N)) }); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if all, part := read(whole), read(some); all.N != n || part.N != hi-lo ||
+		!slices.Equal(part.Distance().F64, all.Distance().F64[lo:hi]) {
+		t.Errorf("%d and %d rows, of which the same ones differ", all.N, part.N)
+	}
+
+	audit := func(lo, hi int, results string, at int) (*verify.Report, int, error) {
+		return Audit(t.Context(), lib, in, lo, hi, results, at, o, 1, nil)
+	}
+	for _, c := range []struct {
+		lo, hi  int
+		results string
+		at      int
+	}{{0, ToEnd, whole, Whole}, {lo, hi, whole, lo}, {lo, hi, some, Whole}, {lo + 5, hi, some, 5}} {
+		rows := c.hi - c.lo
+		if c.hi == ToEnd {
+			rows = n
+		}
+		if found, proved, err := audit(c.lo, c.hi, c.results, c.at); err != nil || proved != rows || found.WrongRows > 0 {
+			t.Errorf("%v: %d rows are proved: %v", c, proved, err)
+		}
+	}
+	if found, _, err := audit(lo+1, hi+1, some, Whole); err != nil || found.WrongRows < (hi-lo)/2 {
+		t.Errorf("answers of other rows: %+v, %v", found, err)
+	}
+
+	failure := errors.New("the check fails")
+	for _, c := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"rows beyond the end", files(lo, n+1, filepath.Join(dir, "x.npz"), nil), "rows 10 to 41 of a file of 40 pairs"},
+		{"rows backwards", files(hi, lo, filepath.Join(dir, "x.npz"), nil), "rows 30 to 10 of a file of 40 pairs"},
+		{"the input", files(0, ToEnd, in, nil), "is the input"},
+		{"no such input", Different(filepath.Join(dir, "none.npz"), in), "none.npz"},
+		{"a check", files(lo, hi, filepath.Join(dir, "x.npz"), func(rep *dispatch.Report, path string) error {
+			if rep.Rows != hi-lo || read(path).N != hi-lo {
+				t.Errorf("%d rows are checked", rep.Rows)
+			}
+			return failure
+		}), failure.Error()},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, c.err, c.want)
+		}
+	}
+	for _, at := range []int{Whole, n - 1} {
+		if _, _, err := audit(lo, hi, whole, at); err == nil || !strings.Contains(err.Error(), "20 pairs of "+in) {
+			t.Errorf("from row %d on: %v", at, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "x.npz")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file is left: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := Audit(ctx, lib, in, 0, ToEnd, whole, Whole, o, 1, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled audit: %v", err)
 	}
 }
