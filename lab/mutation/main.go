@@ -61,12 +61,12 @@ func main() {
 	dir := flag.String("dir", ".", "root of the module")
 	limit := flag.Duration("limit", 4*time.Minute, "processor time of each test run")
 	flag.Parse()
-	if err := run(*dir, *count, *seed, *limit); err != nil {
+	if err := score(*dir, *count, *seed, *limit); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(dir string, count int, seed uint64, limit time.Duration) error {
+func score(dir string, count int, seed uint64, limit time.Duration) error {
 	tree, err := os.MkdirTemp("", "mutation")
 	if err != nil {
 		return err
@@ -146,8 +146,11 @@ func sound(tree string, limit time.Duration) error {
 	seen := map[string]bool{}
 	for _, g := range guards {
 		for _, tests := range g.tests {
-			if !seen[tests] && !passes(tree, tests, limit) {
-				return fmt.Errorf("the tests of %s fail before anything is broken", tests)
+			if seen[tests] {
+				continue
+			}
+			if out, err := test(tree, tests, limit); err != nil {
+				return fmt.Errorf("the tests of %s fail before anything is broken: %w\n%s", tests, err, out)
 			}
 			seen[tests] = true
 		}
@@ -172,25 +175,25 @@ func (m *mutant) judge(tree string, limit time.Duration) (by string, err error) 
 			err = e
 		}
 	}()
-	if !succeeds(tree, "build", "./"+filepath.Dir(m.file.name)) {
+	if _, err := run(tree, "build", "./"+filepath.Dir(m.file.name)); err != nil {
 		return notCompiled, nil
 	}
 	for _, tests := range m.file.tests {
-		if !passes(tree, tests, limit) {
+		if _, err := test(tree, tests, limit); err != nil {
 			return tests, nil
 		}
 	}
 	return "", nil
 }
 
-// passes runs the tests of a package. The limit is on processor time, so that a busy machine fails none.
-func passes(tree, tests string, limit time.Duration) bool {
+// test runs the tests of a package. The limit is on processor time, so that a busy machine fails none.
+func test(tree, tests string, limit time.Duration) (out []byte, err error) {
 	limited := fmt.Sprintf(`sh -c 'ulimit -t %d; exec "$0" "$@"'`, int(limit.Seconds()))
-	return succeeds(tree, "test", "-short", "-timeout", "2h", "-exec", limited, tests)
+	return run(tree, "test", "-short", "-timeout", "2h", "-exec", limited, tests)
 }
 
-func succeeds(dir string, args ...string) bool {
+func run(dir string, args ...string) (out []byte, err error) {
 	c := exec.Command("go", args...)
 	c.Dir = dir
-	return c.Run() == nil
+	return c.CombinedOutput()
 }
