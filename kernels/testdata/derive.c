@@ -60,6 +60,8 @@ int main(void) {
         s->class = class[i], s->form = form[i], s->margin = i % 3 ? 0.1 : 0, s->size = 0.8;
         if (form[i] == CLR_POINT) s->margin = 0.3;
         s->p[0] = 0.3, s->p[1] = i == 4 ? 0 : 0.2, s->p[2] = 0.4;
+        if (form[i] == CLR_POINT || form[i] == CLR_SEGMENT) s->p[0] = s->p[1] = 0; // flat boxes
+        if (form[i] == CLR_POINT) s->p[2] = 0;
         if (class[i] == CLR_SMOOTH_HULL) s->p[0] = s->p[1] = s->p[2] = 0;
         s->extent[0] = class[i] == CLR_SUPERQUADRIC ? 0.45 : 8,
         s->extent[1] = class[i] == CLR_SUPERQUADRIC ? 0.35 : 0.125;

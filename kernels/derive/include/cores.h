@@ -112,15 +112,6 @@ ALWAYS void halfspace_feature(local *l, V3 hint) {
     l->edge = l->face = MFROM(LANES);
 }
 
-// Support values of cores in a direction of their frames.
-ALWAYS VF ellipsoid_support(const VF a[3], V3 d) {
-    V3 m = {a[0] * d.x, a[1] * d.y, a[2] * d.z};
-    return SQRT(dot64(m, m));
-}
-ALWAYS VF box_support(const VF half[3], V3 d) {
-    return FMA(half[2], magnitude(d.z), FMA(half[1], magnitude(d.y), half[0] * magnitude(d.x)));
-}
-
 // Supporting features of hulls, one lane after the other: the vertices of a hull are scanned a vector at a time.
 
 // flat_feature is the feature of one lane, as in local.

@@ -3,6 +3,9 @@
 #ifndef CLR_DERIVE_MINIMA_H
 #define CLR_DERIVE_MINIMA_H
 
+#include "rows.h" // before the headers of kernels/shape
+
+#include "../../shape/hessian_bounds.h"
 #include "powers.h"
 #include "system.h"
 
@@ -43,29 +46,61 @@ ALWAYS VF zone_of(VF kappa, VF t, VF depth, VF tolerance) {
     return where(LT(4 * tolerance, 0.5 * (kappa - bound) * t * t), (FMA(0.5 * kappa, t, -(tolerance / t))) / bound);
 }
 
-// add_curvature adds the bound of the Hessian of one core over a cap: of powers anew, of others 1/(1 + q) of it.
-ALWAYS void add_curvature(flat_matrix *k, const pair *p, const linear *s, const side *of, int class, const feature *f,
-                          V3 d, VF t, VF q, int active) {
-    flat_matrix h = {f->h.xx - of->radius, f->h.xy, f->h.yy - of->radius};
-    VF share = 1 / (1 + q);
-    if (is_powered(class)) {
-        V3 a = apply_transposed64(of->r, s->e0), b = apply_transposed64(of->r, s->e1);
-        h = powered_cap(p->call, of, class, apply_transposed64(of->r, d), a, b, t, active);
-        share = SET1(1);
+// curvature_of and bound_over are curvature_at and hessian_bound_over of kernels/shape, of any class with powers.
+APART curvature_data curvature_of(const T(places) *at, int class, int side, V3 d, V3 a, V3 b) {
+    switch (class) {
+    case CLR_SUPERQUADRIC: return curvature_at(at, CLR_SUPERQUADRIC, side, d, a, b);
+    case CLR_SMOOTH_HULL: return curvature_at(at, CLR_SMOOTH_HULL, side, d, a, b);
+    default: return curvature_at(at, CLR_SMOOTH_REVOLUTION, side, d, a, b);
     }
-    k->xx = FMA(share, h.xx, k->xx), k->xy = FMA(share, h.xy, k->xy), k->yy = FMA(share, h.yy, k->yy);
+}
+APART flat_matrix bound_over(const T(places) *at, int class, int side, const curvature_data *b, VF t, VF most) {
+    switch (class) {
+    case CLR_SUPERQUADRIC: return hessian_bound_over(at, CLR_SUPERQUADRIC, side, b, t, most);
+    case CLR_SMOOTH_HULL: return hessian_bound_over(at, CLR_SMOOTH_HULL, side, b, t, most);
+    default: return hessian_bound_over(at, CLR_SMOOTH_REVOLUTION, side, b, t, most);
+    }
 }
 
 // powered_zone is the first zone that is proved over caps that are halved. most is the reach of the core without
-// powers, inside that of a feature with one direction, t.
+// powers, inside that of a feature with one direction, t. The bound of the Hessian of a core with powers is that of
+// kernels/shape, over each cap anew; of others, 1/(1 + q) of the Hessian. Terms above MAX_CURVATURE times what is to be
+// proved are cut off, so that their rounding is far below the tolerance of zone_of.
 APART VF powered_zone(const pair *p, const linear *s, VF depth, VF tolerance, VF rolling, VF most, VF inside, VM any,
                       flat t, VF q, int active) {
+    const derive_call *c = p->call;
+    const clr_call library = {.vx = c->vertices[0], .vy = c->vertices[1], .vz = c->vertices[2]};
+    const side *of[2] = {&p->a, &p->b};
+    const int class[2] = {p->class_a, p->class_b};
+    const feature *f[2] = {&s->a, &s->b};
+    double in[CLR_PB + 4][W] __attribute__((aligned(64)));
+    T(hulls) hull[2];
+    const T(places) at = {
+        .call = &library, .in = in[0], .stride = W, .hull = {&hull[0], &hull[1]}, .lanes = (unsigned)active};
+    curvature_data data[2];
+    for (int k = 0; k < 2; k++) {
+        if (!is_powered(class[k])) continue;
+        for (int i = 0; i < 4; i++) STOREU(in[(k ? CLR_PB : CLR_PA) + i], of[k]->p[i]);
+        for (int i = 0; i < W; i++) T(put_hull)(&hull[k], i, of[k]->shape[i], class[k]);
+        V3 d = apply_transposed64(of[k]->r, k ? neg64(s->n) : s->n);
+        data[k] =
+            curvature_of(&at, class[k], k, d, apply_transposed64(of[k]->r, s->e0), apply_transposed64(of[k]->r, s->e1));
+    }
     flat across = {-t.y, t.x};
+    const VF share = 1 / (1 + q), highest = MAX_CURVATURE * (depth + tolerance + rolling);
     VF zone = SET1(0), size = MIN(SET1(WIDEST_ZONE_CAP), most);
     for (int i = 0; i < ZONE_CAPS && active != 0; i++) {
         flat_matrix k = {SET1(0), SET1(0), SET1(0)};
-        add_curvature(&k, p, s, &p->a, p->class_a, &s->a, s->n, size, q, active);
-        add_curvature(&k, p, s, &p->b, p->class_b, &s->b, neg64(s->n), size, q, active);
+        for (int j = 0; j < 2; j++) {
+            flat_matrix h;
+            if (is_powered(class[j])) {
+                h = bound_over(&at, class[j], j, &data[j], size, highest);
+            } else {
+                h = (flat_matrix){f[j]->h.xx - of[j]->radius, f[j]->h.xy, f[j]->h.yy - of[j]->radius};
+                h = (flat_matrix){share * h.xx, share * h.xy, share * h.yy};
+            }
+            k = (flat_matrix){k.xx + h.xx, k.xy + h.xy, k.yy + h.yy};
+        }
         VF half = (k.xx - k.yy) * 0.5, least = FMA(k.xx + k.yy, SET1(0.5), -SQRT(FMA(k.xy, k.xy, half * half)));
         flat of_across = form2(k, across);
         VF mixed = MIN(flat_dot(across, of_across), inside / size - magnitude(flat_dot(t, of_across)));
@@ -112,7 +147,8 @@ ALWAYS VF proved_zone(const pair *p, const linear *s, VF depth, VF tolerance, VF
 // core_support is the support point of a core in a direction of the world, of the lanes in active.
 APART V3 core_support(const derive_call *c, const side *s, int class, V3 d, int active) {
     V3 l = apply_transposed64(s->r, d), x = {SET1(0), SET1(0), SET1(0)};
-    if (class != CLR_HULL) x = core_point(c, s, class, l, active);
+    const exponents e = exponents_of(s);
+    if (class != CLR_HULL) x = core_point(c, s, class, &e, l, active);
     else
         for (; active != 0; active &= active - 1) {
             int i = __builtin_ctz((unsigned)active);
@@ -169,7 +205,7 @@ ALWAYS void halve(stack *s, const cone *c, int across, int upper) {
 
 // job is a row whose other minima are looked for.
 typedef struct {
-    double rotation[9], position[3], parameter[3];
+    double rotation[9], position[3], parameter[4];
     const clr_shape *shape;
 } job_side;
 typedef struct {
@@ -193,14 +229,14 @@ ALWAYS void get3(double to[3], V3 v, int i) { to[0] = v.x[i], to[1] = v.y[i], to
 ALWAYS void set_side(side *s, int i, const job_side *from) {
     for (int k = 0; k < 9; k++) s->r[k][i] = from->rotation[k];
     set3(&s->position, i, from->position);
-    for (int k = 0; k < 3; k++) s->p[k][i] = from->parameter[k];
+    for (int k = 0; k < 4; k++) s->p[k][i] = from->parameter[k];
     s->shape[i] = from->shape;
 }
 
 ALWAYS void get_side(job_side *to, const side *s, int i) {
     for (int k = 0; k < 9; k++) to->rotation[k] = s->r[k][i];
     get3(to->position, s->position, i);
-    for (int k = 0; k < 3; k++) to->parameter[k] = s->p[k][i];
+    for (int k = 0; k < 4; k++) to->parameter[k] = s->p[k][i];
     to->shape = s->shape[i];
 }
 
@@ -356,7 +392,9 @@ APART VM box_minimum(const pair *p, const linear *s, VF bound) {
             counts = LT(SET1(PARALLEL_SINE), length);
             d = scale64(1 / length, d);
         }
-        VF h = box_support(p->a.p, apply_transposed64(p->a.r, d)) + box_support(p->b.p, apply_transposed64(p->b.r, d));
+        V3 of_a = apply_transposed64(p->a.r, d), of_b = apply_transposed64(p->b.r, d);
+        VF h = dot64(of_a, core_point(p->call, &p->a, CLR_CUBOID_CORE, 0, of_a, 0)) +
+               dot64(of_b, core_point(p->call, &p->b, CLR_CUBOID_CORE, 0, of_b, 0));
         VF along = dot64(d, p->b.position), same = dot64(d, s->n);
         counts = MAND(counts, MOR(MANDN(LE(h - along, bound), LT(SET1(1 - 1e-12), same)),
                                   MANDN(LE(h + along, bound), LT(same, SET1(1e-12 - 1)))));

@@ -199,13 +199,14 @@ ALWAYS flat_matrix gaussian_rows(const sampling *g, const derive_call *c, const 
     V3 d = apply_transposed64(s->r, n), a = apply_transposed64(s->r, e0), b = apply_transposed64(s->r, e1),
        z[HELD_SAMPLES];
     flat_matrix h = {SET1(0), SET1(0), SET1(0)};
+    const exponents e = exponents_of(s);
     for (int first = 0; first < g->samples && !stopped(c); first += HELD_SAMPLES) {
         int count = g->samples - first < HELD_SAMPLES ? g->samples - first : HELD_SAMPLES;
         draw(z, count, (counters){{g->row[0], g->row[1]}, words((uint32_t)first), block}, 1, g->key);
         for (int i = 0; i < count; i++) {
             V3 step = scale64(SET1(g->epsilon), z[i]);
-            V3 up = core_point(c, s, class, add64(d, step), active);
-            add_sample(&h, within(a, b, sub64(up, core_point(c, s, class, sub64(d, step), active))),
+            V3 up = core_point(c, s, class, &e, add64(d, step), active);
+            add_sample(&h, within(a, b, sub64(up, core_point(c, s, class, &e, sub64(d, step), active))),
                        within(a, b, z[i]));
         }
     }
