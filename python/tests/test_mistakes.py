@@ -111,6 +111,17 @@ MISTAKES: dict[str, tuple[Call, type[Exception], str]] = {
         cl.OptionError,
         "tolerance: 'x'",
     ),
+    "an option of rollouts that is misspelt": (
+        lambda e, li, s: e.rollout(s, worlds=1, colums=["distance"]),
+        cl.OptionError,
+        "colums: no option of rollouts, which has method, precision, tolerance, max_iterations, columns; did you mean "
+        "columns",
+    ),
+    "an option of lists of pairs in a file": (
+        lambda e, li, s: cl.score_file("p.npz", "o.npz", library=li, engine=e, warm_start=None),  # type: ignore[call-arg]
+        cl.OptionError,
+        "warm_start: no option of files of pairs",
+    ),
     "a scene saved to a number": (lambda e, li, s: s.save(3.5), cl.FileError, "3.5"),
     "a pair that is a number": (lambda e, li, s: s.all_pairs(skip=[0]), cl.OptionError, "skip"),
     "pairs that are none": (lambda e, li, s: s.all_pairs(skip=None), cl.OptionError, "skip"),
