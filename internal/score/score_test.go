@@ -186,7 +186,8 @@ func TestFilesAndAudit(t *testing.T) {
 		if c.hi == ToEnd {
 			rows = n
 		}
-		if found, proved, err := audit(c.lo, c.hi, c.results, c.at); err != nil || proved != rows || found.WrongRows > 0 {
+		found, proved, err := audit(c.lo, c.hi, c.results, c.at)
+		if err != nil || proved != rows || found.WrongRows > 0 {
 			t.Errorf("%v: %d rows are proved: %v", c, proved, err)
 		}
 	}
@@ -194,17 +195,17 @@ func TestFilesAndAudit(t *testing.T) {
 		t.Errorf("answers of other rows: %+v, %v", found, err)
 	}
 
-	failure := errors.New("the check fails")
+	failure, left := errors.New("the check fails"), filepath.Join(dir, "left.npz")
 	for _, c := range []struct {
 		name string
 		err  error
 		want string
 	}{
-		{"rows beyond the end", files(lo, n+1, filepath.Join(dir, "x.npz"), nil), "rows 10 to 41 of a file of 40 pairs"},
-		{"rows backwards", files(hi, lo, filepath.Join(dir, "x.npz"), nil), "rows 30 to 10 of a file of 40 pairs"},
+		{"rows beyond the end", files(lo, n+1, left, nil), "rows 10 to 41 of a file of 40 pairs"},
+		{"rows backwards", files(hi, lo, left, nil), "rows 30 to 10 of a file of 40 pairs"},
 		{"the input", files(0, ToEnd, in, nil), "is the input"},
 		{"no such input", Different(filepath.Join(dir, "none.npz"), in), "none.npz"},
-		{"a check", files(lo, hi, filepath.Join(dir, "x.npz"), func(rep *dispatch.Report, path string) error {
+		{"a check", files(lo, hi, left, func(rep *dispatch.Report, path string) error {
 			if rep.Rows != hi-lo || read(path).N != hi-lo {
 				t.Errorf("%d rows are checked", rep.Rows)
 			}
@@ -220,7 +221,7 @@ func TestFilesAndAudit(t *testing.T) {
 			t.Errorf("from row %d on: %v", at, err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, "x.npz")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file is left: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -185,7 +185,8 @@ static void find_polytope(const placed *p, V3 d, int v, flat *f) {
 }
 
 // Numbers of the corners of a rim, and of the edges that begin there: counter-clockwise as seen from outside.
-#define SIXTEEN(f) {f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15)}
+#define SIXTEEN(f) \
+    {f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15)}
 #define UPPER(k) UPPER_RIM + (k)
 #define LOWER(k) LOWER_RIM + (k)
 #define LOWER_BACK(k) LOWER_RIM + (RIM - (k)) % RIM
