@@ -118,7 +118,7 @@ MISTAKES: dict[str, tuple[Call, type[Exception], str]] = {
         "columns",
     ),
     "an option of lists of pairs in a file": (
-        lambda e, li, s: cl.score_file("p.npz", "o.npz", library=li, engine=e, warm_start=None),  # type: ignore[call-arg]
+        lambda e, li, s: cl.score_file("p", "o.npz", library=li, engine=e, warm_start=None),  # type: ignore[call-arg]
         cl.OptionError,
         "warm_start: no option of files of pairs",
     ),
