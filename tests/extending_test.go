@@ -34,7 +34,7 @@ var extensions = []extension{
 			"\"cone\"|`cone`"),
 		listed: []string{"geom/round.go"},
 		elsewhere: map[string]string{
-			"contact/scenes/simulations.go":   "a seeded set",
+			"contact/scenes/scenes.go":        "a seeded set",
 			"dataset/generate/adversarial.go": "a seeded set",
 			"dataset/generate/shapes.go":      "seeded sets",
 			"dataset/shapes.go":               "an example",
