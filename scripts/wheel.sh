@@ -3,10 +3,15 @@
 # that auditwheel refuses if the library asks for a newer glibc. Tools are those of the virtual environment of venv.sh.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-bin=$(./scripts/venv.sh)
+# The tools are fetched while the compilers are busy.
+mkdir -p build/python
+./scripts/venv.sh >build/python/tools &
+tools=$!
 export CLEARANCE_LIBRARY=${CLEARANCE_LIBRARY:-$PWD/build/python/libclearance.so}
 wheels=${CLEARANCE_WHEELS:-build/python/dist}
 ./scripts/libclearance.sh "$CLEARANCE_LIBRARY"
+wait "$tools"
+bin=$(<build/python/tools)
 ./scripts/viewer.sh || case $? in
 3 | 4) echo "wheel.sh: the wheel has no clearance.show" >&2 ;; # no npm, or no way to its registry
 *) exit 1 ;;
