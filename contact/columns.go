@@ -107,7 +107,7 @@ func buildManifolds(ctx context.Context, job *batch.Job, workers int, variant st
 	if err = errors.Join(append(refused, err)...); err != nil {
 		return err
 	}
-	builder := newPointBuilder(variant, features)
+	builder := newPointBuilder(variant, job.Library, features)
 	spaces := make([]columnWorker, workers)
 	return inChunks(ctx, workers, out.N, rowChunk, func(k, lo, hi int) { spaces[k].build(job, builder, lo, hi, out) })
 }

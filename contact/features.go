@@ -10,7 +10,6 @@ import (
 
 	"clearance/geom"
 	"clearance/geom/hull"
-	native "clearance/kernels/contact"
 )
 
 // The features of a shape: Go finds them once a shape, for the kernels too; how a feature is chosen for a direction is
@@ -51,7 +50,6 @@ type Features struct {
 	size   float64 // bounding radius; of half-spaces the margin
 	form   form
 
-	support           native.Support
 	half, bottom, top float64 // half length, radii of segments and frusta
 	slant             float64 // length of the side of a frustum
 
@@ -79,36 +77,17 @@ func NewFeatures(s geom.Shape) (*Features, error) {
 // setCore sets what depends on the kind of the core.
 func (f *Features) setCore(core geom.Shape) error {
 	switch c := core.(type) {
-	case geom.Sphere, geom.Halfspace:
-		f.support = native.SupportOrigin
+	case geom.Sphere, geom.Halfspace, geom.Ellipsoid, geom.Superquadric, *geom.SmoothHull, *geom.SmoothRevolution:
 	case geom.Capsule:
-		f.support, f.half = native.SupportSegment, c.HalfLength
+		f.half = c.HalfLength
 		if f.half == 0 {
 			f.form = formPoint
 		}
 	case geom.FrustumShape:
 		f.bottom, f.top, f.half = c.Discs()
-		switch core.(type) { // the first two differ from others in the signs of zeros
-		case geom.Cylinder:
-			f.support = native.SupportCylinder
-		case geom.Cone:
-			f.support = native.SupportCone
-		default:
-			f.support = native.SupportFrustum
-		}
-	case geom.Ellipsoid:
-		f.support = native.SupportEllipsoid
-	case geom.Superquadric:
-		f.support = native.SupportSuperquadric
-	case *geom.SmoothHull:
-		f.support = native.SupportSmoothHull
-	case *geom.SmoothRevolution:
-		f.support = native.SupportSmoothRevolution
 	case geom.Box:
-		f.support = native.SupportBox
 		f.setHull(boxHull(c.HalfExtents))
 	case *geom.Convex:
-		f.support = native.SupportPolytope
 		f.setHull(c.Hull())
 	default:
 		return fmt.Errorf("contact: no contact points of the kind %v", core.Kind())

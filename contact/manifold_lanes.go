@@ -3,72 +3,56 @@ package contact
 import (
 	"math"
 
+	"clearance/batch"
 	"clearance/geom"
+	"clearance/kernels"
 	native "clearance/kernels/contact"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// lanesForms are the forms of package kernels/contact.
-var lanesForms = [...]native.Form{formPoint: native.FormPoint, formSegment: native.FormSegment,
-	formFrustum: native.FormFrustum, formPolytope: native.FormPolytope, formPlane: native.FormPlane}
-
-// lanesShape is what package kernels/contact reads of a shape.
-func (f *Features) lanesShape() native.Shape {
+// kernelFeatures is what the kernel reads of a shape beside its record in the table of all kernels.
+func (f *Features) kernelFeatures() native.Features {
 	core, margin := geom.WithoutMargin(f.shape)
-	s := native.Shape{Form: lanesForms[f.form], Support: f.support, Radius: f.radius, Center: f.center, Size: f.size,
-		Half: f.half, Bottom: f.bottom, Top: f.top, Slant: f.slant, Ball: core.Radius(), Margin: margin,
+	out := native.Features{Center: f.center, Slant: f.slant, Ball: core.Radius(), Margin: margin,
 		Inradius: f.shape.Inradius()}
-	switch c := core.(type) {
-	case geom.Box:
-		s.P = array(c.HalfExtents)
-	case geom.Ellipsoid:
-		s.P = array(c.SemiAxes)
-	case geom.Superquadric:
-		s.P, s.Power = array(c.SemiAxes), [3]float64{c.Alpha2 / 2, c.Alpha1 / 2}
-	case *geom.SmoothHull:
-		s.P, s.Power = array(c.Center()), [3]float64{c.Sharpness() - 1, 1 / c.Sharpness()}
-		for _, v := range c.Vertices() {
-			s.Vertices = append(s.Vertices, array(r3.Sub(v, c.Center())))
-		}
-	case *geom.SmoothRevolution:
-		s.Power = [3]float64{c.Sharpness() - 1, 1 / c.Sharpness(), c.Flatness()}
-		for _, v := range c.Profile() {
-			s.Vertices = append(s.Vertices, [3]float64{v.X, v.Y})
-		}
-	case *geom.Convex:
-		s.Body = bodyOf(c)
+	_, out.Cylinder = core.(geom.Cylinder)
+	if f.form != formPolytope {
+		return out
 	}
-	if f.hull != nil {
-		for _, v := range f.hull.Vertices {
-			s.Vertices = append(s.Vertices, array(v))
-		}
-		for i := range f.face {
-			at := &f.face[i]
-			s.Faces = append(s.Faces, native.Face{Normal: array(at.normal), Slack: at.slack, Corners: at.corners,
-				Edges: at.edges})
-		}
-		s.FaceStart, s.FaceAt = f.faceStart, f.faces
-		s.NeighbourStart, s.NeighbourAt = f.hull.Start, f.hull.Adj
+	p := &native.Polytope{FaceStart: f.faceStart, FaceAt: f.faces, NeighbourStart: f.hull.Start,
+		NeighbourAt: f.hull.Adj}
+	for _, v := range f.hull.Vertices {
+		p.Vertices = append(p.Vertices, array(v))
 	}
-	return s
+	for i := range f.face {
+		at := &f.face[i]
+		p.Faces = append(p.Faces, native.Face{Normal: array(at.normal), Slack: at.slack, Corners: at.corners,
+			Edges: at.edges})
+	}
+	if c, ok := core.(*geom.Convex); ok {
+		setBody(p, c)
+	} else {
+		p.Box = true
+	}
+	out.Polytope = p
+	return out
 }
 
-// bodyOf is what [geom.Convex.Residual] reads of a convex, as that has it.
-func bodyOf(c *geom.Convex) native.Body {
+// setBody sets what [geom.Convex.Residual] reads of a convex, as that has it.
+func setBody(p *native.Polytope, c *geom.Convex) {
 	h, center := c.Hull(), c.Center()
-	b := native.Body{Dim: h.Dim, Center: array(center), Bounding: c.BoundingRadius()}
+	p.Dim, p.Center, p.Bounding = h.Dim, array(center), c.BoundingRadius()
 	for f := range max(len(h.FaceStart)-1, 0) {
 		n := h.Normals[h.FaceStart[f]]
-		p := native.Plane{Normal: array(n), Offset: math.Inf(-1)}
+		plane := native.Plane{Normal: array(n), Offset: math.Inf(-1)}
 		for i := range h.FaceCorners(f) {
 			v := h.FaceCorner(f, i)
-			p.Corners = append(p.Corners, int32(v))
-			p.Offset = max(p.Offset, r3.Dot(n, r3.Sub(h.Vertices[v], center)))
+			plane.Corners = append(plane.Corners, int32(v))
+			plane.Offset = max(plane.Offset, r3.Dot(n, r3.Sub(h.Vertices[v], center)))
 		}
-		b.Planes = append(b.Planes, p)
+		p.Planes = append(p.Planes, plane)
 	}
-	return b
 }
 
 func array(v r3.Vec) [3]float64 { return [3]float64{v.X, v.Y, v.Z} }
@@ -78,30 +62,52 @@ type pointBuilder struct {
 	variant  string
 	features []*Features    // by shape
 	table    *native.Shapes // of features, of the kernel
+	plain    []bool         // the shapes whose rows are built in Go, if there are any, see [native.Shapes.Serves]
 }
 
 // newPointBuilder takes the features of a library, which are nil for shapes that no row has.
-func newPointBuilder(variant string, features []*Features) *pointBuilder {
+func newPointBuilder(variant string, lib *batch.Library, features []*Features) *pointBuilder {
 	b := &pointBuilder{variant: variant, features: features}
-	if variant != Off && len(features) > 0 {
-		shapes := make([]native.Shape, len(features))
-		for i, f := range features {
-			if f != nil {
-				shapes[i] = f.lanesShape()
-			}
+	if variant == Off || len(features) == 0 {
+		return b
+	}
+	of := make([]native.Features, len(features))
+	for i, f := range features {
+		if f != nil {
+			of[i] = f.kernelFeatures()
 		}
-		b.table = native.NewShapes(shapes, rim)
+	}
+	b.table = native.NewShapes(kernels.ShapesOf(lib), of, rim)
+	for i, f := range features {
+		if f != nil && !b.table.Serves(i) {
+			if b.plain == nil {
+				b.plain = make([]bool, len(features))
+			}
+			b.plain[i] = true
+		}
 	}
 	return b
 }
 
 // build sets the points of the rows in list, whose order it changes.
 func (b *pointBuilder) build(s *stepWorker, rows *native.Rows, list []int32, out *native.Points) {
-	if b.table != nil {
-		native.Manifold(b.variant, b.table, rows, list, out, &s.scratch)
-		return
+	served := 0
+	switch {
+	case b.table == nil:
+	case b.plain == nil:
+		served = len(list)
+	default:
+		for k, i := range list {
+			if !b.plain[rows.ShapeA[i]] && !b.plain[rows.ShapeB[i]] {
+				list[k], list[served] = list[served], i
+				served++
+			}
+		}
 	}
-	for _, i := range list {
+	if served > 0 {
+		native.Manifold(b.variant, b.table, rows, list[:served], out, &s.scratch)
+	}
+	for _, i := range list[served:] {
 		b.buildRow(s, rows, int(i), out)
 	}
 }

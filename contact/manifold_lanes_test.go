@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"clearance/batch"
 	"clearance/geom"
 	"clearance/internal/testkit"
 	native "clearance/kernels/contact"
@@ -33,6 +34,20 @@ func pairRows(pairs []Pair, features []*Features) (r native.Rows, out native.Poi
 		r.MaxGap = append(r.MaxGap, p.MaxGap)
 	}
 	return r, newPoints(len(pairs))
+}
+
+// libraryOf is the library that features are those of.
+func libraryOf(t testing.TB, features []*Features) *batch.Library {
+	t.Helper()
+	shapes := make([]geom.Shape, len(features))
+	for i, f := range features {
+		shapes[i] = f.shape
+	}
+	lib, err := batch.NewLibrary(shapes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lib
 }
 
 // everyPair draws pairs of every kind with every kind, with and without margins: deep, touching, near and at the
@@ -189,7 +204,7 @@ func TestManifoldKernel(t *testing.T) {
 	rows, out := pairRows(pairs, features)
 	same := !testkit.Fuses()
 	for _, variant := range native.Supported() {
-		b := newPointBuilder(variant, features)
+		b := newPointBuilder(variant, libraryOf(t, features), features)
 		list := make([]int32, len(pairs))
 		for i := range list {
 			list[i] = int32(i)
@@ -274,7 +289,7 @@ func BenchmarkManifoldKernel(b *testing.B) {
 		list := make([]int32, 64)
 		for _, variant := range append([]string{Off}, native.Supported()...) {
 			b.Run(c.name+"/"+variant, func(b *testing.B) {
-				builder, worker := newPointBuilder(variant, features), stepWorker{}
+				builder, worker := newPointBuilder(variant, libraryOf(b, features), features), stepWorker{}
 				before := testkit.CPUTime(b)
 				for b.Loop() {
 					for i := range list {

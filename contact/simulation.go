@@ -306,7 +306,7 @@ func NewSimulation(scene *Scene, state *State, solver PairSolver, o StepOptions)
 			}
 		}
 	}
-	s.builder = newPointBuilder(o.Solve.SIMD, s.features)
+	s.builder = newPointBuilder(o.Solve.SIMD, lib, s.features)
 	s.contacts.trusted = true // [Scene.Check] has checked the bodies, prepare their state
 	return s, s.start(state)
 }

@@ -193,6 +193,14 @@ func Newton(variant string, p *Problem, world int, o *Options, s *Scratch, stop 
 	}
 }
 
+// Serves reports whether the kernel finds contact points of a shape: all but smooth ones of more points than the table of
+// all kernels has room for, whose pairs package ref answers.
+func (t *Shapes) Serves(shape int) bool {
+	records, n := t.records.Records()
+	r := unsafe.Slice((*C.clr_shape)(records), n)[shape]
+	return r.class != C.CLR_NO_CLASS || r.form == C.CLR_HALF
+}
+
 // fewCandidates is how many candidates of a row there is room for at first: as many as of two boxes, twice.
 const fewCandidates = 32
 
@@ -202,8 +210,11 @@ func Manifold(variant string, t *Shapes, r *Rows, list []int32, out *Points, s *
 	if len(list) == 0 {
 		return
 	}
-	shapes := C.contact_shapes{shape: (*C.contact_shape)(unsafe.Pointer(&t.shape[0])), reals: reals(t.reals),
-		ints: ints(t.ints), rim: reals(t.rim), corners: C.int64_t(t.corners)}
+	records, _ := t.records.Records()
+	x, y, z := t.records.Vertices()
+	shapes := C.contact_shapes{shape: (*C.clr_shape)(records), vertices: [3]*C.double{reals(x), reals(y), reals(z)},
+		features: (*C.contact_features)(unsafe.Pointer(&t.features[0])), reals: reals(t.reals), ints: ints(t.ints),
+		rim: reals(t.rim), corners: C.int64_t(t.corners)}
 	rows := C.contact_rows{shape_a: ints(r.ShapeA), shape_b: ints(r.ShapeB), position_a: reals(r.PositionA),
 		position_b: reals(r.PositionB), rotation_a: reals(r.RotationA), rotation_b: reals(r.RotationB),
 		normal: reals(r.Normal), distance: reals(r.Distance), gap: (*C.float)(&r.Gap[0]),

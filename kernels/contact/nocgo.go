@@ -31,6 +31,9 @@ func Manifold(string, *Shapes, *Rows, []int32, *Points, *Scratch) {
 	panic("contact: no kernels without cgo")
 }
 
+// Serves must not be called.
+func (*Shapes) Serves(int) bool { panic("contact: no kernels without cgo") }
+
 // Prepare must not be called.
 func Prepare(string, *Scene, *Columns, []int32) []int32 { panic("contact: no kernels without cgo") }
 

@@ -1,52 +1,32 @@
 package contact
 
-import "slices"
+import (
+	"slices"
 
-// Form says which features the core of a shape has; the numbers are those of api.h.
-type Form int32
-
-// Forms.
-const (
-	FormPoint Form = iota // no flat feature
-	FormSegment
-	FormFrustum
-	FormPolytope
-	FormPlane
+	"clearance/kernels"
 )
 
-// Support says how a support point of the core is found.
-type Support int32
+// Features is what contact points read of a shape beside its record in [kernels.Shapes], see contact.Features.
+type Features struct {
+	Center, Slant          float64 // distance of the center from the origin; length of the side of a frustum
+	Ball, Margin, Inradius float64 // the radius of the ball around the core is Ball + Margin
+	Cylinder               bool    // the signed distance is that of a cylinder
+	Polytope               *Polytope
+}
 
-// Supports.
-const (
-	SupportOrigin Support = iota
-	SupportSegment
-	SupportCylinder
-	SupportCone
-	SupportFrustum
-	SupportEllipsoid
-	SupportBox
-	SupportPolytope
-	SupportSuperquadric
-	SupportSmoothHull
-	SupportSmoothRevolution
-)
-
-// Shape is what the contact points of a shape are made from, see contact.Features.
-type Shape struct {
-	Form    Form
-	Support Support
-
-	Radius, Center, Size        float64
-	Half, Bottom, Top, Slant    float64    // of segments and frusta
-	Ball, Margin, Inradius      float64    // Radius is Ball + Margin
-	P                           [3]float64 // semi-axes, half extents, the center of a smooth hull
-	Power                       [3]float64 // α2/2 and α1/2 of a superquadric; β − 1, 1/β, and γ of smooth shapes
-	Vertices                    [][3]float64
+// Polytope is the faces and edges of a box or hull.
+type Polytope struct {
+	Box                         bool
+	Vertices                    [][3]float64 // in the order of the record, if it has any
 	Faces                       []Face
 	FaceStart, FaceAt           []int32 // the faces at vertex v are FaceAt[FaceStart[v]:FaceStart[v+1]]
 	NeighbourStart, NeighbourAt []int32
-	Body                        Body // of a polytope but a box
+
+	// What the signed distance is found from, but of a box: see geom.Convex.Residual.
+	Dim      int
+	Center   [3]float64
+	Bounding float64 // radius about the center
+	Planes   []Plane
 }
 
 // Face is a face of a polytope.
@@ -56,14 +36,6 @@ type Face struct {
 	Corners, Edges []int32
 }
 
-// Body is what the signed distance of a polytope is found from, see geom.Convex.Residual.
-type Body struct {
-	Dim      int
-	Center   [3]float64
-	Bounding float64 // radius about the center
-	Planes   []Plane
-}
-
 // Plane is a plane of a face of a hull, with its offset from the center.
 type Plane struct {
 	Normal  [3]float64
@@ -71,27 +43,27 @@ type Plane struct {
 	Corners []int32
 }
 
-// shape is contact_shape of api.h.
-type shape struct {
-	radius, center, size, half, bottom, top, slant float64
-	ball, margin, inradius                         float64
-	p, power                                       [3]float64
-	reals, ints                                    int64
-	form, support, vertices, stride                int32
+// features is contact_features of api.h.
+type features struct {
+	center, slant, ball, margin, inradius float64
+	reals, ints                           int64
+	cylinder, _                           int32
 }
 
-// Shapes is a table of shapes. It is immutable.
+// Shapes is a library as the kernel of contact points reads it: its records, and columns beside them. It is immutable.
 type Shapes struct {
-	shape   []shape
-	reals   []float64
-	ints    []int32
-	rim     []float64
-	corners int // at most of a face, and vertices of a polytope
+	records  *kernels.Shapes
+	features []features
+	reals    []float64
+	ints     []int32
+	rim      []float64
+	corners  int // at most of a face, and vertices of a polytope
 }
 
-// NewShapes returns a table. rim are cosines and sines of the corners of the polygon inscribed into a rim.
-func NewShapes(shapes []Shape, rim [16][2]float64) *Shapes {
-	t := &Shapes{shape: make([]shape, len(shapes))}
+// NewShapes returns the table of a library with the features of its shapes, which have zeros where no row has the
+// shape. rim are cosines and sines of the corners of the polygon inscribed into a rim.
+func NewShapes(records *kernels.Shapes, of []Features, rim [16][2]float64) *Shapes {
+	t := &Shapes{records: records, features: make([]features, len(of))}
 	for lower := range 2 { // counter-clockwise as seen from outside
 		for i := range 2 {
 			for k := range rim {
@@ -102,8 +74,17 @@ func NewShapes(shapes []Shape, rim [16][2]float64) *Shapes {
 			}
 		}
 	}
-	for i := range shapes {
-		t.shape[i] = t.add(&shapes[i])
+	for i := range of {
+		f := &of[i]
+		t.features[i] = features{center: f.Center, slant: f.Slant, ball: f.Ball, margin: f.Margin, inradius: f.Inradius,
+			reals: int64(len(t.reals)), ints: -1}
+		if f.Cylinder {
+			t.features[i].cylinder = 1
+		}
+		if f.Polytope != nil {
+			t.features[i].ints = int64(len(t.ints))
+			t.add(f.Polytope)
+		}
 	}
 	t.reals = append(t.reals, make([]float64, pad)...) // what vectors of the last corners read
 	t.ints = append(t.ints, 0)                         // not empty
@@ -112,59 +93,49 @@ func NewShapes(shapes []Shape, rim [16][2]float64) *Shapes {
 
 const pad = 8 // CONTACT_PAD of api.h
 
-func (t *Shapes) add(s *Shape) shape {
-	out := shape{radius: s.Radius, center: s.Center, size: s.Size, half: s.Half, bottom: s.Bottom, top: s.Top,
-		slant: s.Slant, ball: s.Ball, margin: s.Margin, inradius: s.Inradius, p: s.P, power: s.Power,
-		reals: int64(len(t.reals)), ints: int64(len(t.ints)), form: int32(s.Form), support: int32(s.Support),
-		vertices: int32(len(s.Vertices))}
-	if len(s.Vertices) == 0 {
-		return out
-	}
-	out.stride = int32((len(s.Vertices) + pad - 1) / pad * pad)
-	for axis := range 3 {
-		for i := range int(out.stride) {
-			if i >= len(s.Vertices) {
-				i = 0
+// add appends the numbers of a polytope.
+func (t *Shapes) add(p *Polytope) {
+	t.corners = max(t.corners, len(p.Vertices))
+	start := len(t.reals)
+	offset := func() int32 { return int32(len(t.reals) - start) }
+	coordinates := func(v int32, axis int) { t.reals = append(t.reals, p.Vertices[v][axis]) }
+	if p.Box {
+		for axis := range 3 {
+			for v := range p.Vertices {
+				coordinates(int32(v), axis)
 			}
-			t.reals = append(t.reals, s.Vertices[i][axis])
 		}
 	}
-	if s.Form != FormPolytope {
-		return out
-	}
+	facesAt := offset()
 	cornerStart, corners, edges := []int32{0}, []int32{}, []int32{}
-	t.corners = max(t.corners, len(s.Vertices))
-	for _, f := range s.Faces {
+	for _, f := range p.Faces {
 		t.reals = append(t.reals, f.Normal[0], f.Normal[1], f.Normal[2], f.Slack)
 		corners, edges = append(corners, f.Corners...), append(edges, f.Edges...)
 		cornerStart = append(cornerStart, int32(len(corners)))
 	}
+	cornersAt := offset()
+	for axis := range 3 {
+		for _, v := range corners {
+			coordinates(v, axis)
+		}
+	}
+	bodyAt := offset()
+	t.reals = append(append(t.reals, p.Center[:]...), p.Bounding)
 	sideStart, sides := []int32{0}, []int32{}
-	for _, p := range s.Body.Planes {
-		sides = append(sides, p.Corners...)
+	for _, plane := range p.Planes {
+		t.reals = append(append(t.reals, plane.Normal[:]...), plane.Offset)
+		sides = append(sides, plane.Corners...)
 		sideStart = append(sideStart, int32(len(sides)))
 	}
-	lists := [][]int32{s.FaceStart, s.FaceAt, cornerStart, corners, edges, s.NeighbourStart, s.NeighbourAt, sideStart,
+	lists := [][]int32{p.FaceStart, p.FaceAt, cornerStart, corners, edges, p.NeighbourStart, p.NeighbourAt, sideStart,
 		sides}
-	at := int32(len(lists)) + 5
+	others := []int32{facesAt, cornersAt, int32(len(corners)), bodyAt, int32(len(p.Planes)), int32(p.Dim)}
+	at := int32(len(lists) + len(others))
 	for _, list := range lists {
 		t.ints = append(t.ints, at)
 		at += int32(len(list))
 	}
-	cornersAt := int32(int64(len(t.reals)) - out.reals)
-	t.ints = append(t.ints, cornersAt, int32(len(corners)), cornersAt+3*int32(len(corners)),
-		int32(len(s.Body.Planes)), int32(s.Body.Dim))
-	t.ints = append(t.ints, slices.Concat(lists...)...)
-	for axis := range 3 {
-		for _, v := range corners {
-			t.reals = append(t.reals, s.Vertices[v][axis])
-		}
-	}
-	t.reals = append(append(t.reals, s.Body.Center[:]...), s.Body.Bounding)
-	for _, p := range s.Body.Planes {
-		t.reals = append(append(t.reals, p.Normal[:]...), p.Offset)
-	}
-	return out
+	t.ints = append(append(t.ints, others...), slices.Concat(lists...)...)
 }
 
 // Rows are columns of answered pairs of shapes of a table, in package batch's layout.

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "../../shape/api.h"
+
 // What is solved and how, without pointers, so that it may lie in the memory of the caller.
 typedef struct {
     int32_t bodies, contacts; // of a world
@@ -44,36 +46,18 @@ static inline int is_set(const int32_t *stop) { return stop && __atomic_load_n(s
 
 #define CONTACT_PAD 8 // most lanes of float64
 
-// What the contact points of a shape are made from, see Shape in shapes.go. Its numbers begin at reals and ints of the
-// table: coordinates x, y and z of the vertices, stride numbers each, a multiple of CONTACT_PAD. Of a polytope follow a
-// normal and a slack for each face; x, y and z of the corners of all faces, one face after the other; what its signed
-// distance is found from. ints is a header of offsets and what they lead to.
+// What contact points read of a shape beside its record in the table of all kernels, see Features in shapes.go. Its
+// numbers begin at reals and ints of the columns; ints is -1 where it has no faces or edges of its own. ints is a header
+// of offsets and what they lead to.
 typedef struct {
-    double radius, center, size, half, bottom, top, slant;
-    double ball, margin, inradius; // radius is ball + margin
-    double p[3];                   // semi-axes, half extents, the center of a smooth hull
-    double power[3];               // α2/2 and α1/2 of a superquadric; β − 1, 1/β, and γ of smooth shapes
+    double center, slant;          // distance of the center from the origin; length of the side of a frustum
+    double ball, margin, inradius; // the radius of the ball around the core is ball + margin
     int64_t reals, ints;
-    int32_t form, support;
-    int32_t vertices, stride;
-} contact_shape;
+    int32_t cylinder; // the signed distance is that of a cylinder
+    int32_t unused;
+} contact_features;
 
-enum { CONTACT_FORM_POINT, CONTACT_FORM_SEGMENT, CONTACT_FORM_FRUSTUM, CONTACT_FORM_POLYTOPE, CONTACT_FORM_PLANE };
-
-enum {
-    CONTACT_SUPPORT_ORIGIN,
-    CONTACT_SUPPORT_SEGMENT,
-    CONTACT_SUPPORT_CYLINDER,
-    CONTACT_SUPPORT_CONE,
-    CONTACT_SUPPORT_FRUSTUM,
-    CONTACT_SUPPORT_ELLIPSOID,
-    CONTACT_SUPPORT_BOX, // a polytope with the signed distance of a box
-    CONTACT_SUPPORT_POLYTOPE,
-    CONTACT_SUPPORT_SUPERQUADRIC,
-    CONTACT_SUPPORT_SMOOTH_HULL,
-    CONTACT_SUPPORT_SMOOTH_REVOLUTION
-};
-
+// Numbers of a polytope.
 enum {
     CONTACT_FACE_START, // [V+1] of faces
     CONTACT_FACES,      // at each vertex
@@ -84,6 +68,7 @@ enum {
     CONTACT_NEIGHBOURS,
     CONTACT_SIDE_START, // of the corners of the planes
     CONTACT_SIDES,
+    CONTACT_FACES_AT,    // of reals: normal and slack of each face; before them, of a box, x, y, z of the vertices
     CONTACT_CORNERS_AT,  // of reals: x of the first corner
     CONTACT_ALL_CORNERS, // from x to y of a corner, and from y to z
     CONTACT_BODY,        // of reals: the center, the radius of a ball about it, and normal and offset of each plane
@@ -91,8 +76,12 @@ enum {
     CONTACT_DIM,         // of the hull
 };
 
+#define CONTACT_BOX_VERTICES 8
+
 typedef struct {
-    const contact_shape *shape;
+    const clr_shape *shape;
+    const double *vertices[3]; // columns of coordinates, of which a shape has those from first on
+    const contact_features *features;
     const double *reals;
     const int32_t *ints;
     const double *rim; // [2,2,16] cosines and sines of the corners of an upper rim, then of a lower one

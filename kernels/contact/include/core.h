@@ -14,9 +14,13 @@
 
 // A shape in the frame of the manifold.
 typedef struct {
-    const contact_shape *shape;
-    const double *reals; // of the shape
-    const int32_t *ints;
+    const clr_shape *shape;
+    const contact_features *features;
+    int core; // its code, see core_of
+    int vertices;
+    const double *x, *y, *z; // of the vertices
+    const double *reals;     // of features
+    const int32_t *ints;     // null without features
     double rot[9 + 1]; // with room for the last lane of a store
     V3 origin;
     double least; // z of the core's support point against the other shape
@@ -26,54 +30,57 @@ ALWAYS V3 vec_at(const double *p) { return T(ld3)(p, 1); }
 ALWAYS double length(V3 a) { return sqrt(T(dot)(a, a)); }
 ALWAYS double greater(double a, double b) { return a > b ? a : b; }
 ALWAYS double lesser(double a, double b) { return a < b ? a : b; }
-ALWAYS V3 vertex_at(const placed *p, int v) {
-    int64_t stride = p->shape->stride;
-    return (V3){p->reals[v], p->reals[stride + v], p->reals[2 * stride + v]};
+ALWAYS V3 vertex_at(const placed *p, int v) { return (V3){p->x[v], p->y[v], p->z[v]}; }
+
+static void set_shape(placed *p, const contact_shapes *t, int32_t i) {
+    p->shape = t->shape + i;
+    p->features = t->features + i;
+    p->core = core_of(p->shape);
+    p->reals = t->reals + p->features->reals;
+    p->ints = p->features->ints < 0 ? 0 : t->ints + p->features->ints;
+    int64_t first = p->shape->first;
+    p->x = t->vertices[0] + first, p->y = t->vertices[1] + first, p->z = t->vertices[2] + first;
+    p->vertices = p->shape->count;
+    if (p->core == CLR_CUBOID_CORE) {
+        p->x = p->reals, p->y = p->x + CONTACT_BOX_VERTICES, p->z = p->y + CONTACT_BOX_VERTICES;
+        p->vertices = CONTACT_BOX_VERTICES;
+    }
 }
 
 // LEAST_SQUARE is minSquare of package geom: a sum of squares above it has lost nothing to underflow. The directions
 // here are of unit length, so that a lateral part below its root changes no bit of z of a support point.
 #define LEAST_SQUARE 0x1p-960
 
-// support_frustum is the support point of a cylinder, cone or frustum.
-static V3 support_frustum(const contact_shape *s, V3 d) {
-    double square = d.x * d.x + d.y * d.y, radius = s->bottom, z = -s->half;
-    if (!(square > LEAST_SQUARE)) return (V3){0, 0, copysign(s->half, d.z)};
+// support_frustum is the support point of a cylinder, cone or frustum: p has both radii and the half length.
+static V3 support_frustum(const double *p, V3 d) {
+    double square = d.x * d.x + d.y * d.y;
+    if (!(square > LEAST_SQUARE)) return (V3){0, 0, copysign(p[2], d.z)};
     double l = sqrt(square);
-    switch (s->support) {
-    case CONTACT_SUPPORT_CYLINDER: z = copysign(s->half, d.z); break;
-    case CONTACT_SUPPORT_CONE:
-        if (!(s->bottom * l > 2 * s->half * d.z)) return (V3){0, 0, s->half};
-        break;
-    default:
-        if ((s->top - s->bottom) * l + 2 * s->half * d.z >= 0) radius = s->top, z = s->half;
-    }
-    double k = radius / l;
-    return (V3){k * d.x, k * d.y, z};
+    int top = (p[1] - p[0]) * l + 2 * p[2] * d.z >= 0;
+    double k = p[top] / l;
+    return (V3){k * d.x, k * d.y, top ? p[2] : -p[2]};
 }
 
-static V3 support_ellipsoid(const contact_shape *s, V3 d) {
-    V3 e = vec_at(s->p), v = {e.x * d.x, e.y * d.y, e.z * d.z};
+static V3 support_ellipsoid(const double *p, V3 d) {
+    V3 e = vec_at(p), v = {e.x * d.x, e.y * d.y, e.z * d.z};
     double k = 1 / sqrt(T(dot)(v, v));
     return (V3){e.x * (k * v.x), e.y * (k * v.y), e.z * (k * v.z)};
 }
 
-static V3 support_superquadric(const contact_shape *s, V3 d) {
-    T(hulls) h;
-    h.power[T(ACROSS)][0] = s->power[0], h.power[T(ALONG)][0] = s->power[1];
-    h.power[T(DUAL_ACROSS)][0] = 1 / (1 - s->power[0]), h.power[T(DUAL_ALONG)][0] = 1 / (1 - s->power[1]);
+static V3 support_superquadric(const clr_shape *s, V3 d) {
+    T(hulls) h = {0};
+    T(set_hull)(&h, 0, s, CLR_SUPERQUADRIC);
     return T(superquadric_support)(vec_at(s->p), h.power, d);
 }
 
 // support_smooth is the support point of a smooth hull or revolution.
-static V3 support_smooth(const placed *p, int class, V3 d) {
-    const contact_shape *s = p->shape;
+static V3 support_smooth(const placed *p, V3 d) {
     clr_call vertices;
-    vertices.vx = p->reals, vertices.vy = p->reals + s->stride, vertices.vz = p->reals + 2 * (int64_t)s->stride;
-    T(hulls) h;
-    for (int j = 0; j < 3; j++) h.power[j][0] = s->power[j];
-    h.first[0] = 0, h.count[0] = s->vertices;
-    return T(smooth_support)(&vertices, &h, 1, class, s->p, 1, d);
+    vertices.vx = p->x, vertices.vy = p->y, vertices.vz = p->z;
+    T(hulls) h = {0};
+    T(set_hull)(&h, 0, p->shape, p->core);
+    h.first[0] = 0;
+    return T(smooth_support)(&vertices, &h, 1, p->core, p->shape->p, 1, d);
 }
 
 // hypotenuse is math.Hypot of numbers that are finite.
@@ -85,8 +92,8 @@ ALWAYS double hypotenuse(double x, double y) {
 }
 
 // residual_frustum is that of a cone or frustum, see geom.coneResidual.
-static double residual_frustum(const contact_shape *s, V3 v) {
-    double bottom = s->bottom, top = s->top, half = s->half;
+static double residual_frustum(const double *p, V3 v) {
+    double bottom = p[0], top = p[1], half = p[2];
     double l = sqrt(v.x * v.x + v.y * v.y), cap = fabs(v.z) - half;
     double long_side = sqrt((bottom - top) * (bottom - top) + 4 * half * half);
     double cosine = 2 * half / long_side, sine = (bottom - top) / long_side;
@@ -98,14 +105,14 @@ static double residual_frustum(const contact_shape *s, V3 v) {
     return hypotenuse(l - bottom, v.z + half);
 }
 
-static double residual_cylinder(const contact_shape *s, V3 v) {
-    double l = sqrt(v.x * v.x + v.y * v.y) - s->bottom, z = fabs(v.z) - s->half;
+static double residual_cylinder(const double *p, V3 v) {
+    double l = sqrt(v.x * v.x + v.y * v.y) - p[0], z = fabs(v.z) - p[2];
     double lo = greater(l, 0), zo = greater(z, 0);
     return sqrt(lo * lo + zo * zo) + lesser(greater(l, z), 0);
 }
 
-static double residual_box(const contact_shape *s, V3 v) {
-    V3 e = {fabs(v.x) - s->p[0], fabs(v.y) - s->p[1], fabs(v.z) - s->p[2]};
+static double residual_box(const double *p, V3 v) {
+    V3 e = {fabs(v.x) - p[0], fabs(v.y) - p[1], fabs(v.z) - p[2]};
     V3 out = {greater(e.x, 0), greater(e.y, 0), greater(e.z, 0)};
     return sqrt(T(dot)(out, out)) + lesser(greater(greater(e.x, e.y), e.z), 0);
 }
@@ -182,22 +189,20 @@ static double residual_polytope(const placed *p, V3 v) {
 // contains says whether the signed distance of a point of the local frame is at most that far. Shapes without edges are
 // not asked.
 static int contains(const placed *p, V3 v, double far) {
-    const contact_shape *s = p->shape;
-    double residual = 0;
-    switch (s->support) {
-    case CONTACT_SUPPORT_SEGMENT: {
-        double z = greater(fabs(v.z) - s->half, 0);
-        residual = sqrt(v.x * v.x + v.y * v.y + z * z) - s->ball;
+    const double *sizes = p->shape->p;
+    double residual;
+    switch (p->core) {
+    case CLR_SEGMENT_CORE: {
+        double z = greater(fabs(v.z) - sizes[2], 0);
+        residual = sqrt(v.x * v.x + v.y * v.y + z * z) - p->features->ball;
         break;
     }
-    case CONTACT_SUPPORT_CYLINDER: residual = residual_cylinder(s, v); break;
-    case CONTACT_SUPPORT_CONE:
-    case CONTACT_SUPPORT_FRUSTUM: residual = residual_frustum(s, v); break;
-    case CONTACT_SUPPORT_BOX: residual = residual_box(s, v); break;
-    case CONTACT_SUPPORT_POLYTOPE: residual = residual_polytope(p, v); break;
+    case CLR_FRUSTUM: residual = p->features->cylinder ? residual_cylinder(sizes, v) : residual_frustum(sizes, v); break;
+    case CLR_CUBOID_CORE: residual = residual_box(sizes, v); break;
+    case CLR_HULL: residual = residual_polytope(p, v); break;
     default: return 0;
     }
-    return residual - s->margin <= far;
+    return residual - p->features->margin <= far;
 }
 
 #define HALVINGS 52 // see contact.placed.leave
@@ -205,7 +210,7 @@ static int contains(const placed *p, V3 v, double far) {
 // leave finds z at which the line over (x, y) meets the surface of the body, between z and the depth of the inscribed
 // ball on the side of inward; it returns 0 if there is none.
 static int leave(const placed *p, double x, double y, double z, double inward, double round, double *at) {
-    double out = z, in = z + inward * p->shape->inradius;
+    double out = z, in = z + inward * p->features->inradius;
     for (int i = -1; i < HALVINGS; i++) {
         double middle = i < 0 ? in : out + 0.5 * (in - out);
         V3 v = T(sub)((V3){x, y, middle}, p->origin);

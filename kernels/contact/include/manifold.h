@@ -106,10 +106,10 @@ static int first_zero(const double *values, int n) {
 // support is the first vertex with the largest rounded ⟨d, v⟩, where 0 is more than -0, as hull.Hull.SupportLinear has
 // it. values has room for all.
 ALWAYS int support(const placed *p, V3 d, double *values) {
-    int n = p->shape->vertices, stride = p->shape->stride;
-    const double *x = p->reals, *y = x + stride, *z = y + stride;
+    int n = p->vertices;
+    const double *x = p->x, *y = p->y, *z = p->z;
     VF dx = SET1(d.x), dy = SET1(d.y), dz = SET1(d.z), largest = SET1(-INFINITY);
-    for (int i = 0; i < n; i += W) { // entries behind the last vertex repeat the first one
+    for (int i = 0; i < n; i += W) { // entries behind the last vertex repeat it
         VF s = dx * LOADU(x + i) + dy * LOADU(y + i) + dz * LOADU(z + i);
         STOREU(values + i, s);
         largest = MAX(largest, s);
@@ -142,8 +142,7 @@ static uint32_t edge_of(const placed *p, const int32_t *header, int v, int w) {
 
 static void find_polytope(const placed *p, V3 d, int v, flat *f) {
     const int32_t *header = p->ints;
-    int stride = p->shape->stride;
-    const double *x = p->reals, *y = x + stride, *z = y + stride, *faces_at = z + stride;
+    const double *faces_at = p->reals + header[CONTACT_FACES_AT];
     const int32_t *start = p->ints + header[CONTACT_FACE_START], *faces = p->ints + header[CONTACT_FACES];
     int best = -1;
     double aligned = MOST_TILT;
@@ -167,19 +166,19 @@ static void find_polytope(const placed *p, V3 d, int v, flat *f) {
     }
     int end = -1;
     double least = MOST_TILT;
-    V3 at = {x[v], y[v], z[v]};
+    V3 at = vertex_at(p, v);
     const int32_t *near_start = p->ints + header[CONTACT_NEIGHBOUR_START], *near = p->ints + header[CONTACT_NEIGHBOURS];
     for (int k = near_start[v]; k < near_start[v + 1]; k++) {
         int w = near[k];
-        V3 along = T(sub)((V3){x[w], y[w], z[w]}, at);
+        V3 along = T(sub)(vertex_at(p, w), at);
         double s = fabs(T(dot)(d, along)) / length(along);
         if (s <= least) end = w, least = s;
     }
     if (end >= 0) {
         int a = v < end ? v : end, b = v < end ? end : v;
         uint32_t e = edge_of(p, header, a, b);
-        add_corner(f, p, (V3){x[a], y[a], z[a]}, (uint32_t)a, e);
-        add_corner(f, p, (V3){x[b], y[b], z[b]}, (uint32_t)b, e);
+        add_corner(f, p, vertex_at(p, a), (uint32_t)a, e);
+        add_corner(f, p, vertex_at(p, b), (uint32_t)b, e);
         f->segment = 1;
     }
 }
@@ -195,12 +194,12 @@ static const uint32_t lower_rim_edges[RIM] = SIXTEEN(LOWER);
 _Static_assert(RIM == 16, "numbers of the corners of a rim");
 
 static void find_frustum(const placed *p, V3 d, const double *rim, flat *f) {
-    const contact_shape *s = p->shape;
+    const double *sizes = p->shape->p, bottom = sizes[0], top = sizes[1], half = sizes[2];
     double lateral = sqrt(d.x * d.x + d.y * d.y), x = 1, y = 0;
     if (lateral >= LEVEL) x = d.x / lateral, y = d.y / lateral;
-    double side = (2 * s->half * lateral + (s->bottom - s->top) * d.z) / s->slant;
-    double radius = s->top, z = s->half;
-    if (d.z < 0) radius = s->bottom, z = -s->half;
+    double side = (2 * half * lateral + (bottom - top) * d.z) / p->features->slant;
+    double radius = top, z = half;
+    if (d.z < 0) radius = bottom, z = -half;
     if (radius > 0 && fabs(d.z) >= (side > MOST_TILT ? side : MOST_TILT)) {
         f->disc = 1;
         f->normal = T(apply)(p->rot, (V3){0, 0, copysign(1, z)});
@@ -213,51 +212,52 @@ static void find_frustum(const placed *p, V3 d, const double *rim, flat *f) {
         f->vertex = z < 0 ? lower_rim : upper_rim, f->edge = z < 0 ? lower_rim_edges : upper_rim;
         f->n = RIM;
     } else if (side >= MOST_TILT) {
-        add_corner(f, p, (V3){s->bottom * x, s->bottom * y, -s->half}, LOWER_END, 0);
-        add_corner(f, p, (V3){s->top * x, s->top * y, s->half}, UPPER_END, 0);
+        add_corner(f, p, (V3){bottom * x, bottom * y, -half}, LOWER_END, 0);
+        add_corner(f, p, (V3){top * x, top * y, half}, UPPER_END, 0);
         f->segment = 1;
     }
 }
 
 // find sets f to the feature of the core that faces d, a unit vector of the local frame, and p->least.
 ALWAYS void find(placed *p, V3 d, const workspace *w, flat *f) {
-    const contact_shape *s = p->shape;
+    const double *sizes = p->shape->p;
     f->n = f->plane = f->disc = f->segment = 0;
     f->slack = 0;
     f->normal = (V3){0, 0, 0};
     int vertex = 0;
     V3 point = {0, 0, 0};
-    switch (s->support) {
-    case CONTACT_SUPPORT_BOX:
-    case CONTACT_SUPPORT_POLYTOPE: vertex = support(p, d, w->values), point = vertex_at(p, vertex); break;
-    case CONTACT_SUPPORT_SEGMENT: point.z = copysign(s->half, d.z); break;
-    case CONTACT_SUPPORT_CYLINDER:
-    case CONTACT_SUPPORT_CONE:
-    case CONTACT_SUPPORT_FRUSTUM: point = support_frustum(s, d); break;
-    case CONTACT_SUPPORT_ELLIPSOID: point = support_ellipsoid(s, d); break;
-    case CONTACT_SUPPORT_SUPERQUADRIC: point = support_superquadric(s, d); break;
-    case CONTACT_SUPPORT_SMOOTH_HULL: point = support_smooth(p, CLR_SMOOTH_HULL, d); break;
-    case CONTACT_SUPPORT_SMOOTH_REVOLUTION: point = support_smooth(p, CLR_SMOOTH_REVOLUTION, d); break;
+    switch (p->core) {
+    case CLR_CUBOID_CORE:
+    case CLR_HULL: vertex = support(p, d, w->values), point = vertex_at(p, vertex); break;
+    case CLR_SEGMENT_CORE: point.z = copysign(sizes[2], d.z); break;
+    case CLR_FRUSTUM: point = support_frustum(sizes, d); break;
+    case CLR_ELLIPSOID: point = support_ellipsoid(sizes, d); break;
+    case CLR_SUPERQUADRIC: point = support_superquadric(p->shape, d); break;
+    case CLR_SMOOTH_HULL:
+    case CLR_SMOOTH_REVOLUTION: point = support_smooth(p, d); break;
     default: break;
     }
     p->least = p->rot[6] * point.x + p->rot[7] * point.y + p->rot[8] * point.z + p->origin.z;
-    switch (s->form) {
-    case CONTACT_FORM_PLANE:
+    switch (p->core) {
+    case CLR_HALF_CORE:
         f->plane = 1;
         f->normal = T(apply)(p->rot, (V3){0, 0, 1});
         f->x[0] = p->origin.x, f->y[0] = p->origin.y, f->z[0] = p->origin.z;
         f->vertex = f->edge = f->own, f->own[0] = 0;
         f->n = 1;
         break;
-    case CONTACT_FORM_SEGMENT:
-        if (fabs(d.z) <= MOST_TILT) {
-            add_corner(f, p, (V3){0, 0, -s->half}, LOWER_END, 0);
-            add_corner(f, p, (V3){0, 0, s->half}, UPPER_END, 0);
+    case CLR_SEGMENT_CORE:
+        if (sizes[2] > 0 && fabs(d.z) <= MOST_TILT) {
+            add_corner(f, p, (V3){0, 0, -sizes[2]}, LOWER_END, 0);
+            add_corner(f, p, (V3){0, 0, sizes[2]}, UPPER_END, 0);
             f->segment = 1;
         }
         break;
-    case CONTACT_FORM_FRUSTUM: find_frustum(p, d, w->rim, f); break;
-    case CONTACT_FORM_POLYTOPE: find_polytope(p, d, vertex, f); break;
+    case CLR_FRUSTUM: find_frustum(p, d, w->rim, f); break;
+    case CLR_CUBOID_CORE:
+    case CLR_HULL:
+        if (p->ints) find_polytope(p, d, vertex, f);
+        break;
     default: break;
     }
 }
@@ -535,12 +535,6 @@ static int64_t reduce(candidate *c, int64_t n, double size, double *values) {
     return m;
 }
 
-ALWAYS void set_shape(placed *p, const contact_shape *shapes, const double *reals, const int32_t *ints, int32_t i) {
-    p->shape = shapes + i;
-    p->reals = reals + p->shape->reals;
-    p->ints = ints + p->shape->ints;
-}
-
 // build writes the points of a row; it returns 0 where there is no room for the candidates.
 ALWAYS int build(workspace *w, const contact_rows *r, int32_t row, const contact_points *out) {
     V3 n = vec_at(r->normal + 3 * row), wa = vec_at(r->witness_a + 3 * row), wb = vec_at(r->witness_b + 3 * row);
@@ -552,8 +546,8 @@ ALWAYS int build(workspace *w, const contact_rows *r, int32_t row, const contact
     w->anchor = T(add)(wa, (V3){0.5 * between.x, 0.5 * between.y, 0.5 * between.z});
     put_in_frame(w, a, r->position_a + 3 * row, r->rotation_a + 4 * row);
     put_in_frame(w, b, r->position_b + 3 * row, r->rotation_b + 4 * row);
-    w->round = ROUNDINGS * (length(a->origin) + length(b->origin) + a->shape->size + b->shape->size + a->shape->center +
-                            b->shape->center);
+    w->round = ROUNDINGS * (length(a->origin) + length(b->origin) + a->shape->size + b->shape->size + a->features->center +
+                            b->features->center);
     w->n = w->full = 0;
     find(a, T(apply_transposed)(a->rot, (V3){0, 0, 1}), w, &w->fa);
     find(b, T(apply_transposed)(b->rot, (V3){0, 0, -1}), w, &w->fb);
@@ -578,7 +572,7 @@ ALWAYS int build(workspace *w, const contact_rows *r, int32_t row, const contact
     }
     sort_by_id(c, kept);
     kept = reduce(c, kept, size, w->values);
-    out->lower[row] = b->least - b->shape->radius - (a->least + a->shape->radius) - w->round;
+    out->lower[row] = b->least - b->shape->margin - (a->least + a->shape->margin) - w->round;
     out->count[row] = (int32_t)kept;
     for (int i = 0; i < kept; i++) {
         int64_t k = (int64_t)MAX_POINTS * row + i;
@@ -597,8 +591,8 @@ static CONTACT_MANIFOLD(find_points) {
     lay_out(&w, shapes->corners, candidates, scratch);
     int32_t left = 0;
     for (int32_t i = 0; i < n; i++) {
-        set_shape(&w.a, shapes->shape, shapes->reals, shapes->ints, rows->shape_a[list[i]]);
-        set_shape(&w.b, shapes->shape, shapes->reals, shapes->ints, rows->shape_b[list[i]]);
+        set_shape(&w.a, shapes, rows->shape_a[list[i]]);
+        set_shape(&w.b, shapes, rows->shape_b[list[i]]);
         if (!build(&w, rows, list[i], out)) list[left++] = list[i];
     }
     return left;
