@@ -269,6 +269,40 @@ func TestManifoldKernel(t *testing.T) {
 	}
 }
 
+// TestManifoldOfManyPoints: rows with a smooth hull of more points than the table of all kernels has room for are built
+// in Go, those beside them in the kernel.
+func TestManifoldOfManyPoints(t *testing.T) {
+	points := testkit.OnEllipsoid(rand.New(rand.NewPCG(34, 14)), r3.Vec{X: 0.3, Y: 0.4, Z: 0.3}, 300)
+	smooth, err := geom.NewSmoothHull(points, 12, r3.Vec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.4}}
+	features := []*Features{mustFeatures(t, smooth), mustFeatures(t, box)}
+	var pairs []Pair
+	for _, k := range []int{0, 1, 0, 1, 1} {
+		p, ok := solvePair(t, features[1], features[k], geom.IdentityPose(), geom.Translate(0, 0, 0.79), 0.1, nil)
+		if !ok {
+			t.Fatal("the pair has no answer")
+		}
+		p.Gap = float64(float32(p.Gap))
+		pairs = append(pairs, p)
+	}
+	rows, want := pairRows(pairs, features)
+	_, got := pairRows(pairs, features)
+	list := []int32{0, 1, 2, 3, 4}
+	newPointBuilder(Off, nil, features).build(new(stepWorker), &rows, list, &want)
+	for _, variant := range native.Supported() {
+		b := newPointBuilder(variant, libraryOf(t, features), features)
+		b.build(new(stepWorker), &rows, list, &got)
+		if !slices.Equal(b.plain, []bool{true, false}) || want.Count[0] != 1 || want.Count[1] != 4 ||
+			!slices.Equal(got.Count, want.Count) || !slices.Equal(got.ID, want.ID) {
+			t.Errorf("%s: shapes %v in Go, %v points of %x, want %v of %x", variant, b.plain, got.Count, got.ID,
+				want.Count, want.ID)
+		}
+	}
+}
+
 // BenchmarkManifoldKernel is the contact points of 64 rows, in Go and by each variant.
 func BenchmarkManifoldKernel(b *testing.B) {
 	rng := rand.New(rand.NewPCG(34, 10))

@@ -193,8 +193,8 @@ func Newton(variant string, p *Problem, world int, o *Options, s *Scratch, stop 
 	}
 }
 
-// Serves reports whether the kernel finds contact points of a shape: all but smooth ones of more points than the table of
-// all kernels has room for, whose pairs package ref answers.
+// Serves reports whether the kernel finds contact points of a shape: all but smooth ones of more points than the table
+// of all kernels has room for, whose pairs package ref answers.
 func (t *Shapes) Serves(shape int) bool {
 	records, n := t.records.Records()
 	r := unsafe.Slice((*C.clr_shape)(records), n)[shape]

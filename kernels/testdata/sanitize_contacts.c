@@ -153,75 +153,96 @@ static int solve(const contact_columns *c, int size, int convex, int full) {
     return solved;
 }
 
-// tetrahedron makes the table of one, a polytope and the points of a smooth hull, in memory of the exact size.
-static contact_shapes tetrahedron(contact_shape *shape) {
-    enum { V = 4, STRIDE = CONTACT_PAD, LISTS = 9, HEADER = CONTACT_DIM + 1 };
+enum { V = 4, LISTS = 9, HEADER = CONTACT_DIM + 1, INTS = HEADER + 4 * (V + 1) + 5 * 3 * V };
+enum { REALS = 3 * CONTACT_BOX_VERTICES + 4 * V + 9 * V + 4 + 4 * V };
+
+// put_tetrahedron writes the numbers of one, as of a hull and of a box. Vertices behind the fourth repeat the first
+// ones.
+static void put_tetrahedron(double *box, int32_t *header, const double *vertices) {
     static const int32_t triangles[V][3] = {{1, 3, 2}, {0, 2, 3}, {0, 3, 1}, {0, 1, 2}};
     static const int32_t triples[V + 1] = {0, 3, 6, 9, 12};
-    double *r = reals(3 * STRIDE + 4 * V + 9 * V + 4 + 4 * V + CONTACT_PAD), *face = r + 3 * STRIDE;
-    double *corner = face + 4 * V, *body = corner + 9 * V;
-    for (int k = 0; k < STRIDE; k++) {
-        int v = k < V ? k : 0;
-        r[k] = v < 2 ? 0.5 : -0.5, r[STRIDE + k] = v % 2 ? -0.5 : 0.5, r[2 * STRIDE + k] = v % 3 ? -0.5 : 0.5;
-    }
+    double *face = box + 3 * CONTACT_BOX_VERTICES, *corner = face + 4 * V, *body = corner + 9 * V;
+    for (int k = 0; k < CONTACT_BOX_VERTICES; k++)
+        for (int axis = 0; axis < 3; axis++)
+            box[axis * CONTACT_BOX_VERTICES + k] = vertices[axis * CLR_VERTEX_ALIGN + k % V];
     body[3] = sqrt(0.75);
-    int32_t *header = ints(HEADER + 4 * (V + 1) + 5 * 3 * V), *at = header + HEADER, *list[LISTS];
+    int32_t *at = header + HEADER, *list[LISTS];
     for (int i = 0; i < LISTS; i++) {
         int starts = i == CONTACT_FACE_START || i == CONTACT_CORNER_START || i == CONTACT_NEIGHBOUR_START ||
                      i == CONTACT_SIDE_START;
         header[i] = at - header, list[i] = at, at += starts ? V + 1 : 3 * V;
         if (starts) memcpy(list[i], triples, sizeof triples);
     }
-    header[CONTACT_CORNERS_AT] = corner - r, header[CONTACT_ALL_CORNERS] = 3 * V, header[CONTACT_BODY] = body - r;
+    header[CONTACT_FACES_AT] = face - box, header[CONTACT_CORNERS_AT] = corner - box;
+    header[CONTACT_ALL_CORNERS] = 3 * V, header[CONTACT_BODY] = body - box;
     header[CONTACT_PLANES] = V, header[CONTACT_DIM] = 3;
     for (int f = 0; f < V; f++) {
         for (int k = 0; k < 3; k++) { // the face f has all vertices but f, and the vertex f all faces but f
             int v = triangles[f][k], w = triangles[f][(k + 1) % 3], i = 3 * f + k;
-            face[4 * f + k] = body[4 + 4 * f + k] = -r[k * STRIDE + f] / sqrt(0.75);
-            for (int axis = 0; axis < 3; axis++) corner[3 * V * axis + i] = r[axis * STRIDE + v];
+            face[4 * f + k] = body[4 + 4 * f + k] = -vertices[k * CLR_VERTEX_ALIGN + f] / sqrt(0.75);
+            for (int axis = 0; axis < 3; axis++) corner[3 * V * axis + i] = vertices[axis * CLR_VERTEX_ALIGN + v];
             list[CONTACT_FACES][i] = list[CONTACT_CORNERS][i] = list[CONTACT_NEIGHBOURS][i] = list[CONTACT_SIDES][i] =
                 v;
             list[CONTACT_EDGES][i] = v < w ? 4 * v + w : 4 * w + v;
         }
         body[4 + 4 * f + 3] = 0.25 / sqrt(0.75);
     }
-    double *rim = reals(64);
+}
+
+enum { SHAPES = 12, N = SHAPES * SHAPES * 6 };
+
+// library makes the table of shapes of every kind, in memory of the exact size; vertices are those of a tetrahedron.
+static contact_shapes library(void) {
+    static const int32_t kinds[SHAPES][2] = {{CLR_BOX, CLR_POINT}, {CLR_BOX, CLR_SEGMENT}, {CLR_NO_CLASS, CLR_HALF},
+                                             {CLR_FRUSTUM},        {CLR_FRUSTUM},          {CLR_FRUSTUM},
+                                             {CLR_SMALL},          {CLR_BOX, CLR_CUBOID},  {CLR_ELLIPSOID},
+                                             {CLR_SUPERQUADRIC},   {CLR_SMOOTH_HULL},      {CLR_SMOOTH_REVOLUTION}};
+    static const double tops[3] = {0.4, 0, 0.2};
+    clr_shape *shape = zeros(SHAPES, sizeof *shape);
+    contact_features *features = zeros(SHAPES, sizeof *features);
+    double *vertices = reals(3 * CLR_VERTEX_ALIGN), *rim = reals(64), *numbers = reals(REALS + CONTACT_PAD);
+    int32_t *header = ints(INTS);
+    for (int k = 0; k < CLR_VERTEX_ALIGN; k++) {
+        int v = k < V ? k : V - 1;
+        double *at = vertices + k;
+        at[0] = v < 2 ? 0.5 : -0.5, at[CLR_VERTEX_ALIGN] = v % 2 ? -0.5 : 0.5;
+        at[2 * CLR_VERTEX_ALIGN] = v % 3 ? -0.5 : 0.5;
+    }
+    put_tetrahedron(numbers, header, vertices);
     for (int k = 0; k < 16; k++) {
         double angle = k * acos(-1) / 8;
         rim[k] = rim[32 + k] = cos(angle), rim[16 + k] = sin(angle), rim[48 + k] = -sin(angle);
     }
-    return (contact_shapes){.shape = shape, .reals = r, .ints = header, .rim = rim, .corners = V};
+    for (int i = 0; i < SHAPES; i++) {
+        int class = kinds[i][0], form = kinds[i][1],
+            smooth = class == CLR_SMOOTH_HULL || class == CLR_SMOOTH_REVOLUTION;
+        double ball = form == CLR_POINT || form == CLR_SEGMENT ? 0.2 : 0;
+        shape[i] = (clr_shape){.class = class,
+                               .form = form,
+                               .p = {0.5, 0.5, 0.5},
+                               .size = 1,
+                               .margin = ball,
+                               .count = smooth || class == CLR_SMALL ? V : 0,
+                               .extent = {smooth ? 10 : 0.5, smooth ? 0.1 : 0.5}};
+        features[i] = (contact_features){.slant = 1, .ball = ball, .inradius = 0.2, .ints = -1, .cylinder = i == 3};
+        if (class == CLR_FRUSTUM) {
+            shape[i].p[0] = 0.4, shape[i].p[1] = tops[i - 3];
+            features[i].slant = hypot(0.4 - tops[i - 3], 1);
+        }
+        if (class == CLR_SMALL || form == CLR_CUBOID) features[i].ints = 0;
+    }
+    return (contact_shapes){.shape = shape,
+                            .vertices = {vertices, vertices + CLR_VERTEX_ALIGN, vertices + 2 * CLR_VERTEX_ALIGN},
+                            .features = features,
+                            .reals = numbers,
+                            .ints = header,
+                            .rim = rim,
+                            .corners = CONTACT_BOX_VERTICES};
 }
 
 // points finds the contact points of all kinds of shapes on each other, first with no room for candidates.
 static int points(void) {
-    enum { SHAPES = 12, N = SHAPES * SHAPES * 6 };
-    contact_shape *shape = zeros(SHAPES, sizeof *shape);
-    static const int32_t kinds[SHAPES][2] = {
-        {CONTACT_FORM_POINT, CONTACT_SUPPORT_ORIGIN},      {CONTACT_FORM_SEGMENT, CONTACT_SUPPORT_SEGMENT},
-        {CONTACT_FORM_PLANE, CONTACT_SUPPORT_ORIGIN},      {CONTACT_FORM_FRUSTUM, CONTACT_SUPPORT_CYLINDER},
-        {CONTACT_FORM_FRUSTUM, CONTACT_SUPPORT_CONE},      {CONTACT_FORM_FRUSTUM, CONTACT_SUPPORT_FRUSTUM},
-        {CONTACT_FORM_POLYTOPE, CONTACT_SUPPORT_POLYTOPE}, {CONTACT_FORM_POLYTOPE, CONTACT_SUPPORT_BOX},
-        {CONTACT_FORM_POINT, CONTACT_SUPPORT_ELLIPSOID},   {CONTACT_FORM_POINT, CONTACT_SUPPORT_SUPERQUADRIC},
-        {CONTACT_FORM_POINT, CONTACT_SUPPORT_SMOOTH_HULL}, {CONTACT_FORM_POINT, CONTACT_SUPPORT_SMOOTH_REVOLUTION}};
-    contact_shapes table = tetrahedron(shape);
-    for (int i = 0; i < SHAPES; i++) {
-        int support = kinds[i][1], smooth = support >= CONTACT_SUPPORT_SMOOTH_HULL;
-        double top = support == CONTACT_SUPPORT_CYLINDER ? 0.4 : support == CONTACT_SUPPORT_FRUSTUM ? 0.2 : 0;
-        shape[i] = (contact_shape){.form = kinds[i][0],
-                                   .support = support,
-                                   .size = 1,
-                                   .half = 0.5,
-                                   .bottom = 0.4,
-                                   .top = top,
-                                   .slant = hypot(0.4 - top, 1),
-                                   .inradius = 0.2,
-                                   .p = {0.5, 0.5, 0.5},
-                                   .power = {smooth ? 9 : 0.5, smooth ? 0.1 : 0.5},
-                                   .vertices = kinds[i][0] == CONTACT_FORM_POLYTOPE || smooth ? 4 : 0,
-                                   .stride = CONTACT_PAD};
-    }
-    shape[0].radius = shape[0].ball = shape[1].radius = shape[1].ball = 0.2;
+    contact_shapes table = library();
     int32_t *a = ints(N), *b = ints(N), *list = ints(N);
     double *pa = reals(3 * N), *pb = reals(3 * N), *qa = reals(4 * N), *qb = reals(4 * N), *normal = reals(3 * N);
     double *distance = reals(N), *wa = reals(3 * N), *wb = reals(3 * N), *most = reals(N);
@@ -229,8 +250,8 @@ static int points(void) {
     contact_points out = {ints(N), reals(N), reals(12 * N), reals(4 * N), zeros(4 * N, sizeof(uint64_t))};
     for (int i = 0; i < N; i++) {
         a[i] = i % SHAPES, b[i] = i / SHAPES % SHAPES, list[i] = i, most[i] = 2;
-        qa[4 * i] = qb[4 * i] = 1, pa[3 * i + 2] = shape[a[i]].radius, normal[3 * i + 2] = -1;
-        pb[3 * i + 2] = -shape[b[i]].radius;
+        qa[4 * i] = qb[4 * i] = 1, pa[3 * i + 2] = table.shape[a[i]].margin, normal[3 * i + 2] = -1;
+        pb[3 * i + 2] = -table.shape[b[i]].margin;
         int way =
             i / (SHAPES * SHAPES); // standing; lying; with edges that cross at a small angle, twice; in any direction
         if (way == 1 || way == 2) qa[4 * i] = qa[4 * i + 2] = qb[4 * i] = qb[4 * i + 2] = sqrt(0.5);

@@ -197,7 +197,9 @@ static int contains(const placed *p, V3 v, double far) {
         residual = sqrt(v.x * v.x + v.y * v.y + z * z) - p->features->ball;
         break;
     }
-    case CLR_FRUSTUM: residual = p->features->cylinder ? residual_cylinder(sizes, v) : residual_frustum(sizes, v); break;
+    case CLR_FRUSTUM:
+        residual = p->features->cylinder ? residual_cylinder(sizes, v) : residual_frustum(sizes, v);
+        break;
     case CLR_CUBOID_CORE: residual = residual_box(sizes, v); break;
     case CLR_HULL: residual = residual_polytope(p, v); break;
     default: return 0;
