@@ -47,8 +47,8 @@ static inline int is_set(const int32_t *stop) { return stop && __atomic_load_n(s
 #define CONTACT_PAD 8 // most lanes of float64
 
 // What contact points read of a shape beside its record in the table of all kernels, see Features in shapes.go. Its
-// numbers begin at reals and ints of the columns; ints is -1 where it has no faces or edges of its own, else there are a
-// header of offsets and what they lead to.
+// numbers begin at reals and ints of the columns; ints is -1 where it has no faces or edges of its own, else there
+// are a header of offsets and what they lead to.
 typedef struct {
     double center, slant;          // distance of the center from the origin; length of the side of a frustum
     double ball, margin, inradius; // the radius of the ball around the core is ball + margin

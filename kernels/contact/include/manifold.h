@@ -546,8 +546,8 @@ ALWAYS int build(workspace *w, const contact_rows *r, int32_t row, const contact
     w->anchor = T(add)(wa, (V3){0.5 * between.x, 0.5 * between.y, 0.5 * between.z});
     put_in_frame(w, a, r->position_a + 3 * row, r->rotation_a + 4 * row);
     put_in_frame(w, b, r->position_b + 3 * row, r->rotation_b + 4 * row);
-    w->round = ROUNDINGS * (length(a->origin) + length(b->origin) + a->shape->size + b->shape->size + a->features->center +
-                            b->features->center);
+    w->round = ROUNDINGS * (length(a->origin) + length(b->origin) + a->shape->size + b->shape->size +
+                            a->features->center + b->features->center);
     w->n = w->full = 0;
     find(a, T(apply_transposed)(a->rot, (V3){0, 0, 1}), w, &w->fa);
     find(b, T(apply_transposed)(b->rot, (V3){0, 0, -1}), w, &w->fb);
