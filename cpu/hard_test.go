@@ -267,3 +267,30 @@ func TestRimsTouch(t *testing.T) {
 		}
 	}
 }
+
+// Statuses of pairs that touch up to 1e-13 m and more, of sizes from 1e-4 to 1e4 m, are none that is wrong. The growth
+// query proves a separation along unit vectors alone (growth_lower, growth_certify.h), so it has no direction that is
+// lost in rounding. The reference has support points of the direction as it is, and its length to the last digits.
+func TestStatusesOfTouchingPairs(t *testing.T) {
+	lib, pairs := rowcheck.TouchingPairs(t, size(20000), 4)
+	few, fewer := rowcheck.TouchingPairs(t, size(2000), 5)
+	for _, name := range append(kernels.Supported(), kernels.Off) {
+		b := newVariant(t, name, 1)
+		for _, query := range []batch.Query{batch.Collide, batch.Growth} {
+			for _, method := range []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak} {
+				if query == batch.Growth && method != batch.Auto {
+					continue
+				}
+				for _, columns := range []batch.Columns{batch.ColStatus, batch.ColStatus | batch.ColDistance} {
+					o := batch.Options{Query: query, Method: method, Columns: columns}
+					where := fmt.Sprintf("%s, %v, %v, columns %v", name, query, method, columns)
+					if name == kernels.Off {
+						rowcheck.Touching(t, where, solve(t, b, few, fewer, o, 0))
+					} else {
+						rowcheck.Touching(t, where, solve(t, b, lib, pairs, o, 0))
+					}
+				}
+			}
+		}
+	}
+}

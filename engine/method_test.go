@@ -222,3 +222,26 @@ func TestPointsAlmostTogether(t *testing.T) {
 		}
 	}
 }
+
+// Statuses of pairs that touch up to 1e-13 m and more, of sizes from 1e-4 to 1e4 m, are none that is wrong. Directions
+// of single precision, however short, prove nothing: certify.comp and prove.comp divide by their length in double
+// precision, prove_two_floats.comp in two floats.
+func TestStatusesOfTouchingPairs(t *testing.T) {
+	lib, pairs := rowcheck.TouchingPairs(t, 4000, 4)
+	eachPath(t, func(t *testing.T, o Options) {
+		b, c := open(t, o), processor(t)
+		for _, query := range []batch.Query{batch.Collide, batch.Growth} {
+			for _, method := range []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak} {
+				if query == batch.Growth && method != batch.Auto {
+					continue
+				}
+				for _, columns := range []batch.Columns{batch.ColStatus, batch.ColStatus | batch.ColDistance} {
+					job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: query, Method: method,
+						Columns: columns}}
+					run(t, job, dispatch.Options{}, b, c)
+					rowcheck.Touching(t, fmt.Sprintf("%v, %v, columns %v", query, method, columns), job.Results)
+				}
+			}
+		}
+	})
+}

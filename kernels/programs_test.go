@@ -215,7 +215,7 @@ func TestEPASteps(t *testing.T) {
 	})
 }
 
-// The errors of relative poses in float32 are below the bounds of pose_float32.h, and those of the axes of boxes
+// The errors of relative poses in float32 are below the bounds of input.h, and those of the axes of boxes
 // below the bounds of box_axes.h. Rows out of range are recognized. See testdata/frame.c.
 func TestFrame(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
@@ -232,7 +232,7 @@ func TestFrame(t *testing.T) {
 	})
 }
 
-// Support functions satisfy the lower bounds of hessian_bounds.h over caps (testdata/hessian_bounds.c), and over tiny
+// Support functions satisfy the lower bounds of hessian.h over caps (testdata/hessian_bounds.c), and over tiny
 // caps the bounds do not exceed the Hessian at the center. The bounds are tight enough to be useful: over caps
 // of less than 0.05, most keep 0.3 of the trace of the Hessian. Around the minima of pairs no support value in
 // the widest cap is lower than proved, and most pairs have such a cap.

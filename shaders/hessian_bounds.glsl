@@ -1,6 +1,6 @@
 // Lower bounds of the Hessians of support functions over a spherical cap, and the size of a cap in which a local
 // minimum is the least support value. Included by depth_certificate.comp. Package geom and
-// kernels/shape/hessian_bounds.h have the same derivation.
+// kernels/shape/hessian.h have the same derivation.
 //
 // Let n be the unit direction of a local minimum of the support function h of D = A - B. For y in the tangent plane,
 // |y| ≤ t, the support function f of each core satisfies

@@ -3,7 +3,7 @@
 //
 //     f(n + y) ≥ f(n) + <s, y> + ½ yᵀKy,
 //
-// where s is its support point. Package geom and kernels/shape/hessian_bounds.h have the same derivation.
+// where s is its support point. Package geom and kernels/shape/hessian.h have the same derivation.
 //
 // Norms and sums of powers are bounded along a gauge: f(x + τy) is divided by its linear growth 1 + τr', |r'| ≤ r ≤ ½,
 // which leaves a point of the plane <s, x> = f. There the second derivative has bounds. It is homogeneous of degree -1

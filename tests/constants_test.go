@@ -16,7 +16,7 @@ import (
 func TestApexShare(t *testing.T) {
 	var shares []float64
 	for file, declaration := range map[string]string{
-		"kernels/pairs/depth_minimum.h": `(?m)^#define APEX_SHARE ([0-9.]+)$`,
+		"kernels/pairs/depth_certificate.h": `(?m)^#define APEX_SHARE ([0-9.]+)$`,
 		"shaders/hessian_bounds.glsl":   `(?m)^const double APEX_SHARE = ([0-9.]+)lf;$`,
 		"ref/depth_certificate.go":      `(?m)^const apexShare = ([0-9.]+)$`,
 	} {

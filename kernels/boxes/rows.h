@@ -6,11 +6,13 @@
 // The file that includes this sets FIND_ROWS to the name of the function.
 
 #include "api.h"
-#include "eight.h"
+#include "../isa/real64.h"
 
 #ifndef FIND_ROWS
 #error "FIND_ROWS is the name of the function, of one instruction set"
 #endif
+
+#define ROWS_INLINE static inline __attribute__((always_inline))
 
 // A box in every lane.
 typedef struct {
@@ -18,7 +20,7 @@ typedef struct {
 } rows_box;
 
 // rows_box_at returns the box of the lane of a block at p.
-EIGHT_INLINE rows_box rows_box_at(const double *p) {
+ROWS_INLINE rows_box rows_box_at(const double *p) {
     rows_box b;
     for (int k = 0; k < 3; k++) {
         b.lo[k] = SET1(p[CLR_ROWS_LANES * k]);
@@ -28,7 +30,7 @@ EIGHT_INLINE rows_box rows_box_at(const double *p) {
 }
 
 // meets returns the lanes of a block whose boxes meet a box.
-EIGHT_INLINE unsigned meets(const double *s, const rows_box *b) {
+ROWS_INLINE unsigned meets(const double *s, const rows_box *b) {
     unsigned bits = 0;
     for (int l = 0; l < CLR_ROWS_LANES; l += W) {
         VM m[3];
@@ -41,7 +43,7 @@ EIGHT_INLINE unsigned meets(const double *s, const rows_box *b) {
 }
 
 // sort_row sorts n different numbers by their ranks: how many are less than each.
-EIGHT_INLINE void sort_row(int32_t *row, int n) {
+ROWS_INLINE void sort_row(int32_t *row, int n) {
     typedef int32_t sixteen __attribute__((vector_size(64)));
     union {
         sixteen v[CLR_ROWS_SORTED / 16];
@@ -58,13 +60,13 @@ EIGHT_INLINE void sort_row(int32_t *row, int n) {
 }
 
 // lane_of returns where a block has the bounds of block i of the level below.
-EIGHT_INLINE const double *lane_of(const double *blocks, int64_t i) {
+ROWS_INLINE const double *lane_of(const double *blocks, int64_t i) {
     return blocks + CLR_ROWS_BLOCK * (i / CLR_ROWS_LANES) + i % CLR_ROWS_LANES;
 }
 
 // leaves_near finds the leaves that a leaf meets, level by level. It returns their list, a or b, or null if these
 // have no room.
-EIGHT_INLINE int32_t *leaves_near(clr_rows *c, const double *blocks, int32_t *a, int32_t *b, int64_t *length) {
+ROWS_INLINE int32_t *leaves_near(clr_rows *c, const double *blocks, int32_t *a, int32_t *b, int64_t *length) {
     int64_t n = 1;
     a[0] = 0;
     if (c->levels > 1) {

@@ -2,12 +2,12 @@
 // the name of the function.
 
 // From the rows of the input to groups that are answered alike.
-#include "../pairs/groups.h"
+#include "../pairs/input.h"
+#include "../isa/real64.h"
 #include "growth_input.h"
 
 // Answers without a search, and Newton's method.
 #include "growth_closed.h"
-#include "growth_newton.h"
 
 // Search, in float32, then in float64 where that was not accurate enough.
 #include "../isa/real32.h"

@@ -1,4 +1,5 @@
-// Rows of the growth query in the frames of their rays. A template, float64.
+// Rows of the growth query in the frames of their rays, float64; and support points in these frames, a template, see
+// vec3.h.
 //
 // Let c_A and c_B be the centers of the shapes, p = c_B − c_A, and D = (A − c_A) − (B − c_B). The growth factor is
 // α = min{a ≥ 0 : p ∈ a·D} = |p|/t, where t is the distance at which the ray from the origin along p leaves D
@@ -10,14 +11,13 @@
 //
 // Rounding bounds, u = 2⁻⁵³. p is a difference of positions, rotated, and the rotated centers: as in
 // ref.Pair.Roundoff, its error is below 24 u·(|t| + |c_A| + |c_B|), with t from the origin of A to the origin of B and
-// |t| ≤ |p| + |c_A| + |c_B|. A support
-// value or point of D about the centers is a chain of the same length on magnitudes of at most the sizes, the offsets
-// of the vertices and the centers; powers add power_units.
+// |t| ≤ |p| + |c_A| + |c_B|. A support value or point of D about the centers is a chain of the same length on
+// magnitudes of at most the sizes, the offsets of the vertices and the centers; powers add power_units.
 //
 // Rows are declined (CLR_BAD) if the sum of the inradii is not positive.
 
-#ifndef CLR_GROWTH_INPUT_H
-#define CLR_GROWTH_INPUT_H
+#if REAL_BITS == 64 && !defined(CLR_GROWTH_INPUT_64)
+#define CLR_GROWTH_INPUT_64
 
 #include "../pairs/input.h"
 
@@ -147,5 +147,163 @@ static __attribute__((noinline)) void prepare_growth(const clr_call *c, clr_scra
 
 #undef GROWTH_MARGIN32
 #undef GROWTH_MARGIN64
+
+#endif
+
+#if (REAL_BITS == 32 && !defined(CLR_GROWTH_SUPPORT_32)) || (REAL_BITS == 64 && !defined(CLR_GROWTH_SUPPORT_64))
+#if REAL_BITS == 32
+#define CLR_GROWTH_SUPPORT_32
+#else
+#define CLR_GROWTH_SUPPORT_64
+#endif
+
+#include "../shape/support.h"
+#include "../isa/vec3.h"
+
+// Support points of D in the frame of the ray.
+
+// ray_difference is the point a − b of D, of points a and b of A and B, in the frames of these.
+ALWAYS V3 T(ray_difference)(const T(places) *at, V3 a, V3 b) {
+    const REAL *in = at->in;
+    const int stride = at->stride;
+    return T(sub)(T(add)(T(rotate_back)(in + CLR_RAY_A * stride, stride, a), T(ld3)(in + CLR_SHIFT * stride, stride)),
+                  T(rotate_back)(in + CLR_RAY_B * stride, stride, b));
+}
+
+// ray_support is the support point of D along the unit vector n; a and b are the support points of the cores and
+// da and db the directions, in the frames of A and B.
+ALWAYS V3 T(ray_support)(const T(places) *at, int ka, int kb, V3 n, V3 *a, V3 *b, V3 *da, V3 *db, VF found[2]) {
+    const REAL *in = at->in;
+    const int stride = at->stride;
+    const VF one = SET1(1);
+    *da = T(rotate)(in + CLR_RAY_A * stride, stride, n);
+    *db = T(neg)(T(rotate)(in + CLR_RAY_B * stride, stride, n));
+    *a = T(side_support)(at, ka, 0, *da, one, &found[0]);
+    *b = T(side_support)(at, kb, 1, *db, one, &found[1]);
+    return T(axpy)(LOADU(in + CLR_BALL * stride), n, T(ray_difference)(at, *a, *b));
+}
+
+#if REAL_BITS == 32
+// own_directions recomputes the directions of which float32 has computed support points, in the frames of A and B, from
+// those of the ray: three of each row k, k+1, …. They are the same bit for bit, so that float64 finds the same vertex
+// or the same point of a rim, however close another one is. For cones and cylinders only the sign of z
+// matters: it selects the rim.
+ALWAYS void own_directions(const clr_scratch *s, int k, int ka, int kb, float out[2][9][W]) {
+    for (int j = 0; j < 3; j++)
+        for (int side = 0; side < 2; side++) {
+            const int class = side ? kb : ka;
+            V3 d = T(rotate)(&s->growth.in32[side ? CLR_RAY_B : CLR_RAY_A][k], CLR_STRIDE32,
+                             T(ld3)(&s->growth.facing[3 * j][k], CLR_STRIDE32));
+            if (side) d = T(neg)(d);
+            if (class == CLR_FRUSTUM) {
+                const V3 p = T(core_support)(class, &s->growth.in32[side ? CLR_PB : CLR_PA][k], CLR_STRIDE32, d, d.x);
+                d.z = COPYSIGN(SET1(1e30f), p.z);
+            }
+            T(st3)(out[side][3 * j], W, d);
+        }
+}
+#endif
+
+// triangle_normal is the unit normal of a triangle, upwards if it is seen counterclockwise from above.
+ALWAYS V3 T(triangle_normal)(const V3 v[3]) {
+    const V3 n = T(cross)(T(sub)(v[1], v[0]), T(sub)(v[2], v[0]));
+    return T(scale)(RSQRT(MAX(T(dot)(n, n), SET1(TINY))), n);
+}
+
+// The convex dual of the growth distance of ellipsoids, and Newton's method on it (growth_closed.h has the derivation).
+// A template, see vec3.h.
+
+// dual is F with its gradient and its Hessian.
+typedef struct {
+    VF f, x, y, xx, xy, yy;
+} T(growth_dual);
+
+// stretched is an ellipsoid in the frame of the ray: h(n) = |Mn|, with the first entries of MᵀM.
+typedef struct {
+    V3 m[3]; // columns
+    VF xx, xy, yy;
+} T(stretched);
+
+// load_stretched loads the ellipsoid of one side, from columns `stride` apart.
+ALWAYS T(stretched) T(load_stretched)(const REAL *in, int stride, int side) {
+    const REAL *ray = in + (side ? CLR_RAY_B : CLR_RAY_A) * stride;
+    const V3 e = T(ld3)(in + (side ? CLR_PB : CLR_PA) * stride, stride);
+    T(stretched) s;
+    for (int j = 0; j < 3; j++)
+        s.m[j] = (V3){e.x * LOADU(ray + j * stride), e.y * LOADU(ray + (3 + j) * stride),
+                      e.z * LOADU(ray + (6 + j) * stride)};
+    s.xx = T(dot)(s.m[0], s.m[0]);
+    s.xy = T(dot)(s.m[0], s.m[1]);
+    s.yy = T(dot)(s.m[1], s.m[1]);
+    return s;
+}
+
+// add_stretched adds the support function of an ellipsoid.
+ALWAYS void T(add_stretched)(T(growth_dual) *d, const T(stretched) *s, VF x, VF y) {
+    const V3 u = T(axpy)(x, s->m[0], T(axpy)(y, s->m[1], s->m[2]));
+    const VF hh = MAX(T(dot)(u, u), SET1(TINY)), r = RSQRT(hh), p = T(dot)(u, s->m[0]) * r, q = T(dot)(u, s->m[1]) * r;
+    d->f = FMA(hh, r, d->f);
+    d->x = d->x + p;
+    d->y = d->y + q;
+    d->xx = FMA(FNMA(p, p, s->xx), r, d->xx);
+    d->xy = FMA(FNMA(p, q, s->xy), r, d->xy);
+    d->yy = FMA(FNMA(q, q, s->yy), r, d->yy);
+}
+
+// add_ball adds the support function of the balls, and the shift.
+ALWAYS void T(add_ball)(T(growth_dual) *d, const REAL *in, int stride, VF x, VF y) {
+    const VF ball = LOADU(in + CLR_BALL * stride);
+    const V3 shift = T(ld3)(in + CLR_SHIFT * stride, stride);
+    if (!MBITS(LT(SET1(0), ball))) {
+        d->f = d->f + FMA(shift.x, x, FMA(shift.y, y, shift.z));
+        d->x = d->x + shift.x;
+        d->y = d->y + shift.y;
+        return;
+    }
+    const VF ll = FMA(x, x, FMA(y, y, SET1(1))), r = RSQRT(ll), p = x * r, q = y * r, br = ball * r;
+    d->f = d->f + FMA(br, ll, FMA(shift.x, x, FMA(shift.y, y, shift.z)));
+    d->x = d->x + FMA(ball, p, shift.x);
+    d->y = d->y + FMA(ball, q, shift.y);
+    d->xx = FMA(FNMA(p, p, SET1(1)), br, d->xx);
+    d->xy = FNMA(p * q, br, d->xy);
+    d->yy = FMA(FNMA(q, q, SET1(1)), br, d->yy);
+}
+
+// newton_iterate is a point (x, y), the last one at which F was least, with that F, and the number of evaluations.
+typedef struct {
+    VF x, y, px, py, last, taken;
+} T(newton_iterate);
+
+ALWAYS T(newton_iterate) T(newton_from)(VF x, VF y) { return (T(newton_iterate)){x, y, x, y, SET1(INFINITY), SET1(0)}; }
+
+// newton_advance takes a step from the point, at which the dual is d, in the active lanes. The gap of the bounds at
+// that point, relative to t, is at most the result over the inradius and F.
+ALWAYS VF T(newton_advance)(T(newton_iterate) *p, const T(growth_dual) *d, VF inradius, VM active) {
+    const VF side = MAX(d->x, -d->x) + MAX(d->y, -d->y), tilt = MAX(p->x, -p->x) + MAX(p->y, -p->y);
+    p->taken = SEL(active, p->taken + SET1(1), p->taken);
+    const VF r = RCP(MAX(FNMA(d->xy, d->xy, d->xx * d->yy), SET1(TINY)));
+    const VF dx = FNMA(d->yy, d->x, d->xy * d->y) * r, dy = FNMA(d->xx, d->y, d->xy * d->x) * r;
+    const VF slope = -FMA(d->x, dx, d->y * dy), length = d->f * RCP(d->f + MAX(slope, SET1(0)));
+    const VF quarter = SET1(0.25f), qx = p->x - p->px, qy = p->y - p->py;
+    const VM move = MAND(active, LT(d->f, p->last));
+    p->px = SEL(move, p->x, p->px);
+    p->py = SEL(move, p->y, p->py);
+    p->x = SEL(move, FMA(length, dx, p->x), SEL(active, FMA(quarter, qx, p->px), p->x));
+    p->y = SEL(move, FMA(length, dy, p->y), SEL(active, FMA(quarter, qy, p->py), p->y));
+    p->last = SEL(move, d->f, p->last);
+    return side * FMA(inradius, tilt, d->f);
+}
+
+// majorant_start is the minimum of the quadratic majorant of F for two ellipsoids.
+ALWAYS T(newton_iterate) T(majorant_start)(const T(stretched) *a, const T(stretched) *b, VF ball) {
+    const VF tiny = SET1(TINY), wa = RSQRT(MAX(T(dot)(a->m[2], a->m[2]), tiny)),
+             wb = RSQRT(MAX(T(dot)(b->m[2], b->m[2]), tiny));
+    const VF xx = FMA(wa, a->xx, FMA(wb, b->xx, ball)), xy = FMA(wa, a->xy, wb * b->xy),
+             yy = FMA(wa, a->yy, FMA(wb, b->yy, ball));
+    const VF gx = FMA(wa, T(dot)(a->m[0], a->m[2]), wb * T(dot)(b->m[0], b->m[2])),
+             gy = FMA(wa, T(dot)(a->m[1], a->m[2]), wb * T(dot)(b->m[1], b->m[2]));
+    const VF r = RCP(MAX(FNMA(xy, xy, xx * yy), tiny));
+    return T(newton_from)(FNMA(yy, gx, xy * gy) * r, FNMA(xx, gy, xy * gx) * r);
+}
 
 #endif

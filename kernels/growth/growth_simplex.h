@@ -35,7 +35,7 @@
 #define CLR_GROWTH_SIMPLEX_64
 #endif
 
-#include "growth_support.h"
+#include "growth_input.h"
 #include "../pairs/lanes.h"
 #include <stddef.h>
 #include <string.h>
@@ -237,7 +237,6 @@ ALWAYS void T(flush_growth)(T(growth_lanes) *L, const T(growth_rows) *w) {
 #define REFILL (W / 4 > 0 ? W / 4 : 1)
 
 #if REAL_BITS == 32
-#include "growth_dual.h"
 #define STARTS 3
 #define STEEPEST 1e3f // directions closer to the plane across the ray are no start
 #define MAX_STEPS 64  // a float32 loop that needs more has stalled: float64 continues

@@ -156,3 +156,50 @@ static inline __attribute__((always_inline)) void pack_ints32(int32_t *p, unsign
     }
 #endif
 #endif
+
+// Sets of lanes of eight int32, in each instruction set and precision:
+//
+//	eight_above(x, y)            the lanes of eight numbers that are above another
+//	eight_below(x, y)            those that are below
+//	eight_have(x, bit)           those that have a bit
+//	eight_put(to, x, bits)       stores the numbers of these lanes contiguously, and anything in the rest of eight
+//	eight_put_from(to, x, bits)  the same of x, x + 1, …
+#if !defined(CLR_ISA_EIGHT) && W > 1 // not for scalar64.h
+#define CLR_ISA_EIGHT
+#ifdef CLR_ISA_X86_H // which has the first three and eight_pack
+static inline __attribute__((always_inline)) void eight_put(int32_t *to, const int32_t *x, unsigned bits) {
+    eight_pack(to, eight_load(x), bits);
+}
+static inline __attribute__((always_inline)) void eight_put_from(int32_t *to, int32_t x, unsigned bits) {
+    eight_pack(to, _mm256_add_epi32(_mm256_set1_epi32(x), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)), bits);
+}
+#else
+static inline __attribute__((always_inline)) unsigned eight_above(const int32_t *x, int32_t y) {
+    unsigned bits = 0;
+    for (int l = 0; l < 8; l++) bits |= (unsigned)(x[l] > y) << l;
+    return bits;
+}
+static inline __attribute__((always_inline)) unsigned eight_below(const int32_t *x, int32_t y) {
+    unsigned bits = 0;
+    for (int l = 0; l < 8; l++) bits |= (unsigned)(x[l] < y) << l;
+    return bits;
+}
+static inline __attribute__((always_inline)) unsigned eight_have(const int32_t *x, int bit) {
+    unsigned bits = 0;
+    for (int l = 0; l < 8; l++) bits |= (unsigned)(x[l] >> bit & 1) << l;
+    return bits;
+}
+static inline __attribute__((always_inline)) void eight_put(int32_t *to, const int32_t *x, unsigned bits) {
+    for (int l = 0; l < 8; l++) {
+        *to = x[l];
+        to += bits >> l & 1;
+    }
+}
+static inline __attribute__((always_inline)) void eight_put_from(int32_t *to, int32_t x, unsigned bits) {
+    for (int l = 0; l < 8; l++) {
+        *to = x + l;
+        to += bits >> l & 1;
+    }
+}
+#endif
+#endif

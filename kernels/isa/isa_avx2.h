@@ -96,6 +96,21 @@ static inline __attribute__((always_inline)) double hsum64(__m256d x) {
     __m128d h = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
     return _mm_cvtsd_f64(_mm_add_sd(h, _mm_unpackhi_pd(h, h)));
 }
+static inline __attribute__((always_inline)) unsigned eight_signs(__m256i x) {
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(x));
+}
+static inline __attribute__((always_inline)) unsigned eight_above(const int32_t *x, int32_t y) {
+    return eight_signs(_mm256_cmpgt_epi32(eight_load(x), _mm256_set1_epi32(y)));
+}
+static inline __attribute__((always_inline)) unsigned eight_below(const int32_t *x, int32_t y) {
+    return eight_signs(_mm256_cmpgt_epi32(_mm256_set1_epi32(y), eight_load(x)));
+}
+static inline __attribute__((always_inline)) unsigned eight_have(const int32_t *x, int bit) {
+    return eight_signs(_mm256_sll_epi32(eight_load(x), _mm_cvtsi32_si128(31 - bit)));
+}
+static inline __attribute__((always_inline)) void eight_pack(int32_t *to, __m256i x, unsigned bits) {
+    pack_both32((float *)to, bits, _mm256_castsi256_ps(x));
+}
 #endif
 
 #if REAL_BITS == 32

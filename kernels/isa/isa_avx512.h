@@ -168,6 +168,18 @@ static inline __attribute__((always_inline)) void store_triples64(double *p, uns
                               _mm512_permutex2var_pd(pair, z[k], _mm512_loadu_pd(v[2])));
     }
 }
+static inline __attribute__((always_inline)) unsigned eight_above(const int32_t *x, int32_t y) {
+    return _mm256_cmpgt_epi32_mask(eight_load(x), _mm256_set1_epi32(y));
+}
+static inline __attribute__((always_inline)) unsigned eight_below(const int32_t *x, int32_t y) {
+    return _mm256_cmpgt_epi32_mask(_mm256_set1_epi32(y), eight_load(x));
+}
+static inline __attribute__((always_inline)) unsigned eight_have(const int32_t *x, int bit) {
+    return _mm256_test_epi32_mask(eight_load(x), _mm256_set1_epi32(1 << bit));
+}
+static inline __attribute__((always_inline)) void eight_pack(int32_t *to, __m256i x, unsigned bits) {
+    _mm256_storeu_si256((__m256i *)to, _mm256_maskz_compress_epi32((__mmask8)bits, x));
+}
 #endif
 
 #if REAL_BITS == 32

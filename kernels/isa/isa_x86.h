@@ -1,4 +1,4 @@
-// Code that AVX2 and AVX-512 share.
+// Functions that AVX2 and AVX-512 share.
 
 #ifndef CLR_ISA_X86_H
 #define CLR_ISA_X86_H
@@ -18,6 +18,11 @@ static inline __attribute__((always_inline)) __m256 each_max8(const __m256 *v) {
     }
     return _mm256_max_ps(_mm256_castpd_ps(_mm256_permute2f128_pd(u[0], u[1], 0x20)),
                          _mm256_castpd_ps(_mm256_permute2f128_pd(u[0], u[1], 0x31)));
+}
+
+// eight_load loads eight int32.
+static inline __attribute__((always_inline)) __m256i eight_load(const int32_t *x) {
+    return _mm256_loadu_si256((const __m256i *)x);
 }
 
 #endif

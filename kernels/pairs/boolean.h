@@ -8,13 +8,14 @@
 //	penetrating if  |y| < R − 2ρ        CLR_NEAR; the proof needs |y| < R − ρ
 //	penetrating if  four points of D span a tetrahedron that contains the ball of radius ρ (contains, simplex.h)
 //
-// Input: rows of one pair of classes. Output: statuses. The rows in between are few; they are solved like those of any
+// Input: rows of one pair of classes, of a call that wants the status alone, has no warm starts and no limit of the
+// iterations (clr_call.boolean). Output: statuses. The rows in between are few; they are solved like those of any
 // query.
 //
 // Rounding bound. In the frame of gjk.h, where no length is above 1, let u = 2⁻²⁴. The errors are at
 // most
 //
-//	50 u  the rotation and the translation (pose_float32.h): 50 u of the size of B, 40 u of the distance,
+//	50 u  the rotation and the translation (input.h): 50 u of the size of B, 40 u of the distance,
 //	4 u  lengths and parameters of both cores, rounded and scaled to the frame,
 //	12 u  a support vertex of B along a direction rotated with an error of 6 u,
 //	10 u  a vertex computed from its direction: reciprocal roots to 4 u, three products,
@@ -23,13 +24,13 @@
 //
 // together below 128 u. The rotation counts once: relative to the computed matrix, the rest is exact
 // up to the later errors. Support values along initial directions, projections and their depths are
-// formulas with fewer roundings than the 38 u of a vertex. Centers off the origins of their shapes, by
-// c together, add 40 + 50 u by the rotation and the longer translation, with the product and three
-// sums 104 u of c: below 64 u where c is at most half of the frame (FRAME_OFFSETS). Rows whose centers
-// are farther off, or whose poses are out of range, form the frame in float64. There centers may
-// cancel: their error is the bound of ref.Pair.Roundoff, 24·2⁻⁵³ of all lengths in the frame, which
-// the 128 u include, and twice the offsets of the centers, as the translation may be as long; these
-// are added.
+// formulas with fewer roundings than the 38 u of the last four lines. Centers
+// off the origins of their shapes, by c together, add 40 + 50 u by the rotation and the longer
+// translation, with the product and three sums 104 u of c: below 64 u where c is at most half of the
+// frame (FRAME_OFFSETS). Rows whose centers are farther off, or whose poses are out of range, form the
+// frame in float64. There centers may cancel: their error is the bound of ref.Pair.Roundoff, 24·2⁻⁵³ of
+// all lengths in the frame, which the 128 u include, and twice the offsets of the centers, as the
+// translation may be as long; these are added.
 //
 // A vertex of D has an error of 50 + 4 + 10 + 10 = 74 u of this. A convex combination of vertices adds
 // its own: the weights are at least 0 and sum up to at most 1 + 8 u, times edges of at most 2; the sum
@@ -61,10 +62,10 @@
 #ifndef CLR_BOOLEAN_H
 #define CLR_BOOLEAN_H
 
+#include "input.h"
 #include "../isa/real32.h"
-#include "pose_float32.h"
 #include "initial_direction.h"
-#include "projection.h"
+#include "alternating_projection.h"
 #include "../shape/cores.h"
 #include "gjk.h"
 #include <string.h>

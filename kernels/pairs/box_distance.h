@@ -21,18 +21,17 @@
 //
 // A row is answered where both bounds meet the tolerance.
 // The pieces may cycle, in 1 row of 100: after BOX_STEPS the row goes on to GJK. Intersecting boxes go
-// on to box_depth.h.
+// on to box_axes.h.
 
 #ifndef CLR_BOX_DISTANCE_H
 #define CLR_BOX_DISTANCE_H
 
 #include "../isa/real64.h"
-#include "box_depth.h"
 #include "../isa/real32.h"
 #include "box_axes.h"
 #include "../isa/real64.h"
 #include "box_axes.h"
-#include "box_rows.h"
+#include "closed_rows.h"
 #include "closed_forms.h"
 #include "input.h"
 #include "store.h"
@@ -213,7 +212,7 @@ static __attribute__((noinline)) unsigned box_steps(const clr_call *c, int64_t l
     return box_answer(c, lo, order, n, &p, &at, &x, MBITS(inside), intersecting);
 }
 
-// box_penetrating answers the penetrating rows of order[0..n), at most W, by box_depth.h. It returns
+// box_penetrating answers the penetrating rows of order[0..n), at most W, by box_axes.h. It returns
 // the lanes of the others.
 static __attribute__((noinline)) unsigned box_penetrating(const clr_call *c, int64_t lo, const int32_t *order, int n) {
     box_place at;

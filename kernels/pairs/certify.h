@@ -15,21 +15,23 @@
 //	separated iff lower > 0, penetrating iff upper < 0, else touching
 //	answered  iff max(upper − distance, distance − lower) ≤ most_gap (input.h), or lower > cut_off
 //
-// Input: the simplices of gjk.h, as directions; the bounds l and h come from box_depth.h, depth_certificate.h,
-// epa_float32_proof.h or epa.h. Output: answers, and the list of rows for the float64 loop. The vertices are evaluated
-// again, so nothing that float32 computed is trusted. Rows without sufficient bounds after the float64 loop are
+// Input: the simplices of gjk.h, as directions; the bounds l and h come from box_axes.h, depth_certificate.h,
+// epa_float32.h or epa.h. Output: answers, and the list of rows for the float64 loop. The vertices are evaluated
+// again in float64, so no bound rests on a float32 value without a derived error: of hulls of more than
+// CLR_SMALL_VERTICES vertices, the scan in float32 only leaves out vertices that its rounding bound excludes
+// (scan, support_hull.h). Rows without sufficient bounds after the float64 loop are
 // declined (s->left).
 
 #ifndef CLR_CERTIFY_H
 #define CLR_CERTIFY_H
 
 #include "../isa/real64.h"
-#include "box_depth.h"
+#include "box_axes.h"
 #include "depth_certificate.h"
-#include "epa_float32_proof.h"
+#include "epa_float32.h"
 #include "epa.h"
 #include "input.h"
-#include "refine.h"
+#include "smooth_pairs.h"
 #include "simplex.h"
 #include "store.h"
 #include "../shape/support.h"

@@ -1,6 +1,6 @@
 // Closed forms: pairs that a formula answers, W rows at a time. A template, float64.
 //
-// Input: rows of one group (groups.h). Output: answers stored by store.h. Spheres and capsules use the
+// Input: rows of one group (input.h). Output: answers stored by store.h. Spheres and capsules use the
 // closest points of points and segments [Ericson2004, sec. 5.1.9], a sphere and a box the projection
 // on the box, a half-space the support function of the other shape, and two boxes the separating axis
 // test [Gottschalk1996, sec. 5], which decides only whether they intersect.

@@ -138,7 +138,7 @@ static __attribute__((noinline)) void initial_directions(const clr_call *c, clr_
         }
         T(st3)(in + CLR_X * CLR_STRIDE32, CLR_STRIDE32, x);
         if (!smooth && !takes_rtr(c, ka, kb)) continue;
-        T(st3)(out[0], W, x); // for newton.h and trust_region.h
+        T(st3)(out[0], W, x); // for smooth_pairs.h and trust_region.h
         for (int j = 0; j < 3; j++)
             for (int l = 0; l < W; l++) s->in64[CLR_X + j][k + l] = (double)out[j][l];
     }

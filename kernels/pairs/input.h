@@ -274,4 +274,221 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
         for (int j = 0; j < 4; j++) s->seed_a[j][i] = s->seed_b[j][i] = 0;
 }
 
+// Groups of rows that are answered by the same code, and a counting sort of the rows by groups.
+//
+// A group is a pair of classes for the iterative solvers, or a closed form. A counting sort puts the
+// rows of a block in the order of their groups, so that all lanes of a vector evaluate the same support
+// functions. The order within a group is that of the input. Rows are declined here if a shape has no class, or
+// if they name no shape of the library.
+
+// Groups: pairs of classes first, for the iterative solvers, then closed forms.
+enum {
+    CLR_POINTS = CLR_CLASSES * CLR_CLASSES, // two points
+    CLR_SEGMENTS,                           // two segments, or a segment and a point
+    CLR_BOX_POINT,
+    CLR_POINT_BOX,
+    CLR_BOXES,  // whether two boxes intersect; the growth factor of two boxes
+    CLR_HALF_A, // a half-space and a shape of class g − CLR_HALF_A
+    CLR_HALF_B = CLR_HALF_A + CLR_CLASSES,
+    CLR_GROUPS = CLR_HALF_B + CLR_CLASSES
+};
+
+// is_ellipsoid tells whether a core is an ellipsoid. A point is an ellipsoid with semi-axes 0.
+ALWAYS int is_ellipsoid(const clr_shape *s) { return s->form == CLR_POINT || s->class == CLR_ELLIPSOID; }
+
+// group_of is the group of a pair, or CLR_GROUPS if it has none.
+ALWAYS int group_of(const clr_call *c, const clr_shape *a, const clr_shape *b) {
+    if (a->form == CLR_HALF && b->class < CLR_CLASSES) return CLR_HALF_A + b->class;
+    if (b->form == CLR_HALF && a->class < CLR_CLASSES) return CLR_HALF_B + a->class;
+    if (a->class >= CLR_CLASSES || b->class >= CLR_CLASSES) return CLR_GROUPS;
+    if (c->growth && a->form == CLR_POINT && b->form == CLR_POINT) return CLR_POINTS;
+    if (c->growth && a->form == CLR_CUBOID && b->form == CLR_CUBOID) return CLR_BOXES;
+    if (c->automatic && a->form && b->form) {
+        int boxes = (a->form == CLR_CUBOID) + (b->form == CLR_CUBOID),
+            points = (a->form == CLR_POINT) + (b->form == CLR_POINT);
+        if (boxes == 0) return points == 2 ? CLR_POINTS : CLR_SEGMENTS;
+        if (boxes == 1 && points == 1) return b->form == CLR_POINT ? CLR_BOX_POINT : CLR_POINT_BOX;
+        if (boxes == 2 && c->collide && !c->boolean) return CLR_BOXES;
+    }
+    if (c->rtr && (is_ellipsoid(a) || HAS_HESSIAN(a->class)) && (is_ellipsoid(b) || HAS_HESSIAN(b->class)))
+        return (is_ellipsoid(a) ? CLR_ELLIPSOID : a->class) * CLR_CLASSES +
+               (is_ellipsoid(b) ? CLR_ELLIPSOID : b->class);
+    return a->class * CLR_CLASSES + b->class;
+}
+
+// one_group is the result of sort if all rows belong to group g.
+static void one_group(clr_scratch *s, int n, int g, int32_t *first) {
+    for (int k = 0; k <= CLR_GROUPS; k++) first[k] = k > g ? n : 0;
+    for (int i = 0; i < n; i++) s->order[i] = i;
+}
+
+// all_alike tells whether all shapes of the library are of one class and form and all rows name shapes of it.
+static int all_alike(const clr_call *c, int64_t lo, int n) {
+    uint32_t most = 0; // the largest index of a shape; negative ones are large
+    if (!c->alike || group_of(c, c->shapes, c->shapes) >= CLR_GROUPS) return 0;
+    if (!c->poses) {
+        const uint32_t *a = (const uint32_t *)c->shape_a + lo, *b = (const uint32_t *)c->shape_b + lo;
+        for (int i = 0; i < n; i++) most = a[i] > most ? a[i] : most;
+        for (int i = 0; i < n; i++) most = b[i] > most ? b[i] : most;
+    } else {
+        for (int i = 0; i < n; i++) {
+            const clr_row r = row_at(c, lo + i);
+            const uint32_t a = (uint32_t)r.shape_a, b = (uint32_t)r.shape_b;
+            most = a > most ? a : most;
+            most = b > most ? b : most;
+        }
+    }
+    return most < c->shape_count;
+}
+
+// kind_of is all that group_of reads of a shape, as one number below KINDS.
+#define FORMS (CLR_HALF + 1)
+#define KINDS ((CLR_CLASSES + 1) * FORMS)
+static inline int kind_of(const clr_shape *s) {
+    const int class = s->class < CLR_CLASSES ? s->class : CLR_CLASSES;
+    return class * FORMS + s->form;
+}
+
+// sort writes the rows in the order of their groups to s->order, and the first place of each group
+// to first. It writes declined rows to s->left and returns their number.
+static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int64_t lo, int n, int32_t *first) {
+    int32_t at[CLR_GROUPS + 1] = {0};
+    int left = 0, others = 0;
+    if (all_alike(c, lo, n)) {
+        one_group(s, n, group_of(c, c->shapes, c->shapes), first);
+        return 0;
+    }
+    uint8_t known[KINDS][KINDS]; // group of each pair of kinds, or 255: avoids unpredictable branches
+    memset(known, 255, sizeof known);
+    for (int i = 0; i < n; i++) {
+        clr_row r = row_at(c, lo + i);
+        int g = CLR_GROUPS;
+        if ((uint64_t)(int64_t)r.shape_a < (uint64_t)c->shape_count &&
+            (uint64_t)(int64_t)r.shape_b < (uint64_t)c->shape_count) {
+            const clr_shape *a = c->shapes + r.shape_a, *b = c->shapes + r.shape_b;
+            uint8_t *of = &known[kind_of(a)][kind_of(b)];
+            if (*of == 255) *of = (uint8_t)group_of(c, a, b);
+            g = *of;
+        }
+        s->key[i] = (uint8_t)g;
+        if (g == CLR_GROUPS) s->left[left++] = i;
+    }
+    const uint8_t key = s->key[0];
+    for (int i = 0; i < n; i++) others |= s->key[i] ^ key;
+    if (others == 0) { // one group: counting would be a chain of loads and stores of one address
+        one_group(s, n, key, first);
+        if (key == CLR_GROUPS) first[CLR_GROUPS] = 0;
+        return left;
+    }
+    for (int i = 0; i < n; i++) at[s->key[i]]++;
+    int32_t sum = 0;
+    for (int g = 0; g < CLR_GROUPS; g++) {
+        first[g] = sum;
+        sum += at[g];
+        at[g] = first[g];
+    }
+    first[CLR_GROUPS] = sum;
+    for (int i = 0; i < n; i++)
+        if (s->key[i] < CLR_GROUPS) s->order[at[s->key[i]]++] = i;
+    return left;
+}
+
+#include "../isa/real32.h"
+#include "../isa/vec3.h"
+
+// The pose of B in the frame of A, in float32, for Boolean queries. A template, float32.
+//
+// Positions are subtracted in float64, since only this difference cancels. With u = 2⁻²⁴, the error of the
+// rotation is at most 50 u in the operator norm, and the error of the translation at most 40 u of its length.
+//
+// Rotation. Each component of a quaternion is rounded by u. A component of the product of two unit quaternions
+// is a sum of four terms. Their relative errors are 2 u from the rounded components and 4 u from the sum, or 3 u
+// for the three last terms. The terms sum up to at most 1 in magnitude (Cauchy-Schwarz), so the error of
+// the product is at most √(6² + 3·5²) u < 11 u, and that of its rotation twice as large. The matrix is the rotation of
+// this product, whatever its length. The error of the squared length is 4 u and that of the reciprocal 4 u, which
+// scales R − 1, of norm at most 2, by 8 u. Products, their sum and the last product round the
+// entries by 3 u of s(|xy| + |wz|), s(yy + zz), …, whose squares sum up to at most 12, and the
+// diagonal is rounded by u once more. Together 22 + 16 + 10.4 + 1 u < 50 u.
+//
+// Translation. Rᵀt = t + s·(v × (v × t) − w·(v × t)), s = 2/|a|². The terms of a cross product are rounded by 2 u
+// and have norms of at most √2·|v||t|: 2.9 u. With the difference, the error of the first term is 6.7 u of
+// |v|²|t| and that of the second 4.9 u of |v|w|t|, together at most 7.5 u of |t|. This counts twice; the error of s is
+// 8 u of R − 1 again, that of the sum 3 u, of the quaternion 2 u and of t itself 1 u: 15 + 16 + 6 u < 40 u.
+//
+// The squared lengths of both quaternions have to lie within 2^±60, and the distance of the origins above 2⁻⁵⁰,
+// so that nothing overflows or underflows in float32. Other rows are solved in float64.
+
+typedef struct {
+    VF m[9]; // rotation of B in the frame of A
+    V3 t;    // origin of B there
+    VM good; // quaternions and positions are in range; the length of t is not checked
+} pair_frame;
+
+// frame_shapes are the shapes of W rows.
+typedef struct {
+    int32_t a[W], b[W];
+} frame_shapes;
+
+// far_rows are the lanes of W rows whose positions are out of range.
+static __attribute__((noinline, cold)) unsigned far_rows(const clr_call *c, int64_t lo, const int32_t *order, int n) {
+    unsigned far = 0;
+    for (int l = 0; l < W; l++) {
+        const clr_row r = row_at(c, lo + order[l < n ? l : n - 1]);
+        for (int j = 0; j < 3; j++)
+            far |= (unsigned)!(fabs(r.pa[j]) <= CLR_MAX_LENGTH && fabs(r.pb[j]) <= CLR_MAX_LENGTH) << l;
+    }
+    return far;
+}
+
+// frame_of reads rows order[0..n) of the input, relative to lo. Lanes beyond n repeat the last row.
+ALWAYS pair_frame frame_of(const clr_call *c, int64_t lo, const int32_t *order, int n, frame_shapes *shapes) {
+    pair_frame f;
+    VF p[4], a[4], b[4];
+    int far;
+#ifdef IS_RUN
+    if (n >= W && !c->poses && IS_RUN(order)) {
+        const int64_t i = lo + order[0];
+        memcpy(shapes->a, c->shape_a + i, sizeof shapes->a);
+        memcpy(shapes->b, c->shape_b + i, sizeof shapes->b);
+        far = RUN_DIFFERENCES(p, c->position_b + 3 * i, c->position_a + 3 * i, CLR_MAX_LENGTH);
+        RUN_NARROWED(a, c->rotation_a + 4 * i);
+        RUN_NARROWED(b, c->rotation_b + 4 * i);
+    } else
+#endif
+    {
+        const double *pa[W], *qa[W], *pb[W], *qb[W];
+        for (int l = 0; l < W; l++) {
+            const clr_row r = row_at(c, lo + order[l < n ? l : n - 1]);
+            pa[l] = r.pa, qa[l] = r.qa, pb[l] = r.pb, qb[l] = r.qb;
+            shapes->a[l] = r.shape_a;
+            shapes->b[l] = r.shape_b;
+        }
+        far = DIFFERENCES(p, pb, pa, CLR_MAX_LENGTH);
+        NARROWED(a, qa);
+        NARROWED(b, qb);
+    }
+    // The rotation of B in the frame of A is that of the quaternion conj(a)·b, and
+    // Rᵀt = t + 2/|a|²·(u × (u × t) − w·(u × t)).
+    const VF least = SET1(0x1p-60f), most = SET1(0x1p60f);
+    const V3 t = {p[0], p[1], p[2]}, u = {a[1], a[2], a[3]}, v = {b[1], b[2], b[3]};
+    const VF aa = FMA(a[0], a[0], T(dot)(u, u)), w = FMA(a[0], b[0], T(dot)(u, v));
+    const V3 r = T(sub)(T(axpy)(a[0], v, T(scale)(-b[0], u)), T(cross)(u, v));
+    const VF qq = FMA(w, w, T(dot)(r, r));
+    f.good = MAND(MAND(LT(least, aa), LT(aa, most)), MAND(LT(least, qq), LT(qq, most)));
+    if (far) f.good = MANDN(f.good, MFROM(far_rows(c, lo, order, n)));
+    T(quaternion_matrix)(SET1(2) * RCP(qq), w, r, f.m);
+    const V3 ut = T(cross)(u, t);
+    f.t = T(axpy)(SET1(2) * RCP(aa), T(sub)(T(cross)(u, ut), T(scale)(a[0], ut)), t);
+    return f;
+}
+
+// frame_columns loads four values of the shapes of all lanes, from element `at` on, into columns.
+ALWAYS void frame_columns(const clr_call *c, const int32_t shape[W], int at, VF out[4]) {
+    const float *row[W];
+    for (int l = 0; l < W; l++) row[l] = c->shapes32[shape[l]].p + at;
+    ROWS(out, row, 15)
+}
+
+#include "../isa/real64.h" // as this header began
+
 #endif

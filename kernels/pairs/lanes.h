@@ -313,7 +313,7 @@ ALWAYS void T(flush)(T(lanes) *L, const T(work) *w, int together) {
             if (hull[1]) s->seed_b[k][i] = (int32_t)found[1][k][l];
         }
         if (state == CLR_OPEN) {
-            if (HAS_HESSIAN(w->ka) && HAS_HESSIAN(w->kb)) // for newton.h
+            if (HAS_HESSIAN(w->ka) && HAS_HESSIAN(w->kb)) // for smooth_pairs.h
                 for (int j = 0; j < 3; j++) s->more[CLR_LAST + j][i] = (double)L->x[j][l];
             continue;
         }

@@ -10,14 +10,14 @@
 // iterative solvers.
 //
 // Boxes, including flat ones, are answered in float64 (box_distance.h): separated pairs by Newton's method,
-// penetrating pairs and the query collide by separating axes (box_depth.h, box_axes.h).
+// penetrating pairs and the query collide by separating axes (box_axes.h).
 //
-// Ellipsoids and spheres are answered in float64, by Newton's method if they are separated (newton.h) and by the
+// Ellipsoids and spheres are answered in float64, by Newton's method if they are separated (smooth_pairs.h) and by the
 // Riemannian trust region method if they penetrate (trust_region.h), except for the query collide. Rows that these
 // do not certify go on to GJK and EPA. Distances of superquadrics that are not too sharp, smooth hulls and
 // smooth revolutions, among themselves and with ellipsoids, start with the trust region method as well. In
-// double precision Newton's method computes the last digits of the other smooth pairs (refine.h). A call that names
-// GJK gets GJK, and one that names RTR gets RTR on all smooth pairs.
+// double precision Newton's method computes the last digits of the other smooth pairs (smooth_pairs.h). A call that
+// names GJK gets GJK, and one that names RTR gets RTR on all smooth pairs.
 //
 // Distances of cylinders, cones and frustums, with one another, with capsules and with spheres, are answered in
 // float64 by Newton's method on alternating projections (alternating_projection.h), unless the call limits the
@@ -26,12 +26,12 @@
 // GJK and Newton's method start from a warm start, or else from the normal that ellipsoids with the extents of both
 // cores give (initial_direction.h).
 //
-// Penetrating rows are compacted into full vectors (compaction.h). Their depths are found by EPA (epa.h), those of
-// boxes by separating axes (box_depth.h), and those of cylinders, cones and smooth cores as local minima with a
+// Penetrating rows are compacted into full vectors (kernel.h). Their depths are found by EPA (epa.h), those of
+// boxes by separating axes (box_axes.h), and those of cylinders, cones and smooth cores as local minima with a
 // depth certificate, which needs only a coarse polytope in float32 (depth_certificate.h).
 //
 // The powers of superquadrics, smooth hulls and smooth revolutions are computed by elementary.h. Their rounding
-// errors are part of the rounding bounds (support_smooth.h).
+// errors are part of the rounding bounds (support.h).
 //
 // Growth distances have kernels of their own (growth.h). Two spheres and half-spaces have formulas, two boxes
 // their separating axes, pairs of smooth cores Newton's method on the convex dual, all others the simplex method.

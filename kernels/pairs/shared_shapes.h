@@ -13,8 +13,8 @@
 
 #include "../isa/real32.h"
 #include "gjk.h"
-#include "groups.h"
-#include "../isa/real32.h"
+#include "input.h"
+#include "../isa/real32.h" // again after a header of float64
 #include <string.h>
 
 // As many rows of a group that share both shapes are worth solving together.

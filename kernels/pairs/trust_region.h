@@ -8,7 +8,7 @@
 // decreases by at least RTR_ACCEPT of the model's decrease.
 //
 // Input: initial directions. Output: the final directions, without a claim: smooth_pairs.h, or
-// depth_minimum.h if the cores intersect, certifies them. A lane ends where the gradient and the
+// depth_certificate.h if the cores intersect, certifies them. A lane ends where the gradient and the
 // negative curvature are within the tolerance.
 
 #ifndef CLR_TRUST_REGION_H

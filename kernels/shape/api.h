@@ -36,7 +36,7 @@ static inline int core_of(const clr_shape *s) {
     return s->form ? CLR_CLASSES + s->form : s->class == CLR_SMALL ? CLR_HULL : s->class;
 }
 
-// clr_shape32 is the part of a shape that Boolean queries read, rounded to float32: see pose_float32.h.
+// clr_shape32 is the part of a shape that Boolean queries read, rounded to float32: see input.h.
 typedef struct {
     float p[3], radius;
     float size, erode, center[3];
@@ -157,7 +157,7 @@ typedef struct {
     float d[3 * CLR_FOUND][2][3][CLR_STRIDE32];     // of boxes, the directions of which these are support points
 } clr_found;
 
-// clr_minima holds local minima of the support function of D, found in float64 (depth_minimum.h), and the
+// clr_minima holds local minima of the support function of D, found in float64 (depth_certificate.h), and the
 // data of their depth certificates (depth_certificate.h): columns over the rows of a group.
 enum {
     CLR_MINIMUM_NONE,  // declined
@@ -210,7 +210,7 @@ typedef struct {
 // State of a row: unsolved, cores intersect, separated, declined, answered.
 enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE };
 
-// clr_scratch is the memory of a worker. There are two: the second collects penetrating rows (compaction.h).
+// clr_scratch is the memory of a worker. There are two: the second collects penetrating rows (kernel.h).
 typedef struct {
     double in64[CLR_IN64][CLR_STRIDE64];
     double more[CLR_MORE][CLR_STRIDE64];
@@ -228,7 +228,7 @@ typedef struct {
     clr_found found;
     clr_minima minima;
     clr_growth growth;
-    uint8_t depths[CLR_DEPTH_BYTES]; // polytopes, see epa_surface.h
+    uint8_t depths[CLR_DEPTH_BYTES];                                                           // polytopes, see epa.h
     int64_t rows32, steps32, lanes32, rows64, steps64, lanes64, rows_rtr, done_rtr, steps_rtr; // statistics, summed up
     int64_t rows_shared; // of rows32, those of shared_shapes.h
 } clr_scratch;

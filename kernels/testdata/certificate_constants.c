@@ -1,14 +1,14 @@
 // Tests the constants of certificates, for TestCertificateConstants: the size to which a cap extends (tangent.h), the
-// apex of a cap (depth_minimum.h), and the upper bound of Newton's method (newton.h). Each must hold, and be so close
-// to what can be proved that it fails if it is a tenth too generous. Built with ISA set.
+// apex of a cap (depth_certificate.h), and the upper bound of Newton's method (smooth_pairs.h). Each must hold, and be
+// so close to what can be proved that it fails if it is a tenth too generous. Built with ISA set.
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../pairs/depth_minimum.h"
-#include "../pairs/newton.h"
+#include "../pairs/depth_certificate.h"
+#include "../pairs/smooth_pairs.h"
 #include "uniform.h"
 
 static double between(double a, double b) { return a + (b - a) * 0.5 * (uniform() + 1); }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../pairs/epa_float32.h"
+#include "../isa/real32.h" // after a header of float64
 #include "uniform.h"
 
 static float uniform32(void) { return (float)uniform(); }

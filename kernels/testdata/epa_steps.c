@@ -1,5 +1,5 @@
 // Tests steps of EPA and of the depth certificate, for TestEPASteps: which face is the nearest, the key of a face that
-// cannot be expanded (epa.h, epa_surface.h), and the points that a cover starts from (depth_certificate.h). Built with
+// cannot be expanded (epa.h), and the points that a cover starts from (depth_certificate.h). Built with
 // ISA set.
 
 #include <math.h>

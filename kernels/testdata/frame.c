@@ -1,4 +1,4 @@
-// Measures the errors of relative poses in float32 (pose_float32.h) and of the axes of boxes in them
+// Measures the errors of relative poses in float32 (input.h) and of the axes of boxes in them
 // (box_axes.h). Built by TestFrame with ISA set. Prints the number of rows, the numbers of rows out of
 // range that were accepted and of rows in range that were declined, then the largest errors, in
 // units of 2^-24: of rotations, of translations relative to their length, and of axes
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../pairs/pose_float32.h"
+#include "../isa/real32.h"
 #include "../pairs/box_axes.h"
 
 static uint64_t state = 88172645463325252u;

@@ -1,4 +1,4 @@
-// Tests, for TestHessianBounds, the lower bounds of hessian_bounds.h: for random smooth cores and random
+// Tests, for TestHessianBounds, the lower bounds of hessian.h: for random smooth cores and random
 // directions, at random points of the cap; and for pairs that are placed so that the direction is a stationary
 // point, that no support value in the widest cap is lower than proved. Built with ISA set.
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../shape/hessian_bounds.h"
+#include "../shape/hessian.h"
 #include "uniform.h"
 
 #define POINTS 32

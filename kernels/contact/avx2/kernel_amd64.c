@@ -1,7 +1,8 @@
 //go:build cgo && !race && !noavx2
 
-#include "../../isa/target_avx2.h"
+#define TARGET_AVX2
+#include "../../isa/target.h"
 #define FUSED
 #define UNIT contact_kernels_avx2
 #include "../include/kernel.h"
-#include "../../isa/target_end.h"
+#include "../../isa/target.h"

@@ -1,6 +1,8 @@
 //go:build cgo && !race && !noneon
 
-#include "../../isa/target_neon.h"
+#define TARGET_NEON
+#include "../../isa/target.h"
 #define FUSED
 #define UNIT contact_kernels_neon
 #include "../include/kernel.h"
+#include "../../isa/target.h"

@@ -1,5 +1,7 @@
 //go:build cgo && !race && !noneon
 
-#include "../../isa/target_neon.h"
+#define TARGET_NEON
+#include "../../isa/target.h"
 #define UNIT clr_derive_neon
 #include "../include/kernel.h"
+#include "../../isa/target.h"

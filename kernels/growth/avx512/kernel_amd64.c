@@ -1,6 +1,7 @@
 //go:build cgo && !race && !noavx512
 
-#include "../../isa/target_avx512.h"
+#define TARGET_AVX512
+#include "../../isa/target.h"
 #define GROWTH clr_growth_avx512
 #include "../../growth/growth.h"
-#include "../../isa/target_end.h"
+#include "../../isa/target.h"

@@ -1,5 +1,7 @@
 //go:build cgo && !race && !noneon
 
-#include "../../isa/target_neon.h"
+#define TARGET_NEON
+#include "../../isa/target.h"
 #define GROWTH clr_growth_neon
 #include "../../growth/growth.h"
+#include "../../isa/target.h"

@@ -1,5 +1,7 @@
 //go:build cgo && (race || !noportable)
 
-#include "../../isa/target_portable.h"
+#define TARGET_PORTABLE
+#include "../../isa/target.h"
 #define GROWTH clr_growth_portable
 #include "../../growth/growth.h"
+#include "../../isa/target.h"

@@ -1,5 +1,7 @@
 //go:build cgo && (race || !noportable)
 
-#include "../../isa/target_portable.h"
+#define TARGET_PORTABLE
+#include "../../isa/target.h"
 #define KERNEL clr_run_portable
 #include "../../pairs/kernel.h"
+#include "../../isa/target.h"
