@@ -5,7 +5,7 @@
 
 #include "rows.h" // before the headers of kernels/shape
 
-#include "../../shape/hessian_bounds.h"
+#include "../../shape/hessian.h"
 #include "powers.h"
 #include "system.h"
 
