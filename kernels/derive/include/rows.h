@@ -320,7 +320,7 @@ ALWAYS V3 center_of(const derive_call *c, const side *s) {
 //
 //     dδ = n·(v_B(b) - v_A(a)),  and of growth distances  dα = n·(v_B(x) - v_A(x))/h,  h = n·(ā - b̄),
 //
-// where ā and b̄ are the witnesses from the centers and x the common point. The reference is read.go of derive.
+// where ā and b̄ are the witnesses from the centers and x the common point. The reference is row.go of derive.
 
 // to_common moves the witnesses a and b, from the positions of their bodies, to the common point. It returns h. A
 // half-space does not grow: its witness is the common point. between is the position of B from that of A.
