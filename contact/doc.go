@@ -20,3 +20,5 @@
 // it, on machines with the same variant of package kernels/contact, which solves in C. [Options].SIMD chooses the
 // variant, or [Off]; builds without cgo solve in Go.
 package contact
+
+//go:generate go run ../cmd/genlayout -constants ../contact,../kernels/contact,../geom -c ../kernels/contact/include/constants.h -kernels ../kernels/contact

@@ -3,30 +3,10 @@ package contact
 import (
 	"math"
 	"math/rand/v2"
-	"os"
-	"regexp"
-	"strconv"
 	"testing"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
-
-// TestSweepRules: the kernels and the plain text in Go end sweeps by the same rules.
-func TestSweepRules(t *testing.T) {
-	text, err := os.ReadFile("../kernels/contact/include/sweeps.h")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]float64{"BLOCK": sweepsPerCheck, "MORE": moreBlocks, "EXACT": exactly,
-		"PROGRESS": progress} {
-		m := regexp.MustCompile(`(?m)^#define ` + name + ` +(\S+)`).FindSubmatch(text)
-		if m == nil {
-			t.Errorf("no constant %s in C", name)
-		} else if got, err := strconv.ParseFloat(string(m[1]), 64); err != nil || got != want {
-			t.Errorf("%s is %s in C and %v in Go", name, m[1], want)
-		}
-	}
-}
 
 // star is a body that touches n others, and is the first of them.
 func star(n int) *Problem {

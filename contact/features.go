@@ -147,8 +147,8 @@ var rim = func() (at [rimPoints][2]float64) {
 
 // Limits of the choice of a feature.
 const (
-	mostTilt = math.Sqrt2 / 2 // cosine, and sine, of the largest angle between a normal and that of a face: 45°
-	level    = 1e-4           // sine of the tilt below which the corners of a rim are fixed in the body
+	mostTilt = 0.70710678118654752440 // √½: cosine, and sine, of the largest angle between a normal and that of a face: 45°
+	level    = 1e-4                   // sine of the tilt below which the corners of a rim are fixed in the body
 )
 
 // flat is the feature of one shape in the frame of the manifold: x and y in the tangent plane, z along the normal.

@@ -89,6 +89,9 @@ type Workspace struct {
 // is right to 4 [hull.Hull] and rotated, 12; two sides of these, the radii, the middle and its rounding stay below 96.
 const roundings = 128 * 0x1p-53
 
+// witnessError is how much deeper a pair may be than its points without a point for its witnesses, relative to its size.
+const witnessError = 1e-9
+
 // Build sets m to the manifold of a pair that is not undecided. With no point within MaxGap m has none.
 //
 // The features of A along n and of B along −n are projected along n; the vertices of the intersection of the
@@ -119,7 +122,7 @@ func (w *Workspace) Build(p *Pair, m *Manifold) {
 		}
 	}
 	w.candidates = w.candidates[:n]
-	if !(deepest <= p.Distance+p.Gap+1e-9*size) && p.Distance <= p.MaxGap {
+	if !(deepest <= p.Distance+p.Gap+witnessError*size) && p.Distance <= p.MaxGap {
 		w.addWitness(p)
 	}
 	sortByID(w.candidates)
@@ -387,8 +390,11 @@ next:
 	w.candidates = c[:n]
 }
 
-// parallel is the largest sine of the angle between two projected segments that count as parallel.
-const parallel = 1e-3
+// Limits of parallel segments.
+const (
+	parallel     = 1e-3 // the largest sine of the angle between two projected segments that count as parallel
+	leastOverlap = 1e-6 // the length of the part that they have in common, relative to the size of the pair
+)
 
 // segmentEnd is an end of the part that two parallel segments have in common, with the points of both over it.
 type segmentEnd struct {
@@ -435,7 +441,7 @@ func (w *Workspace) commonEnds(size float64) (ends [2]segmentEnd, ok bool) {
 	for i, e := range [2]end{lo, hi} {
 		ends[i] = segmentEnd{e.id, pointAlong(a, e.at, along), pointAlong(b, e.at, along)}
 	}
-	return ends, hi.at-lo.at > 1e-6*size
+	return ends, hi.at-lo.at > leastOverlap*size
 }
 
 // crossSegments adds the ends of the part that two parallel segments have in common. Others have their witnesses only.
@@ -486,6 +492,9 @@ func pointAlong(f *flat, at float64, along func(r3.Vec) float64) r3.Vec {
 	return r3.Add(p, r3.Scale(t, r3.Sub(q, p)))
 }
 
+// leaveHalvings is the number of halvings of [placed.leave], all that float64 resolves.
+const leaveHalvings = 52
+
 // leave finds z at which the line over (x, y) meets the surface of the body, between z and the depth of the inscribed
 // ball on the side of inward: by bisection of the sign of the signed distance. It returns a point of the body, but for
 // rounding, which gaps have added: at an end of a cylinder the line lies in its cap, and rounding would decide where it
@@ -499,8 +508,7 @@ func (p *placed) leave(x, y, z, inward, round float64) (at float64, ok bool) {
 	if !contains(in) {
 		return 0, false
 	}
-	const halvings = 52
-	for range halvings {
+	for range leaveHalvings {
 		if middle := out + 0.5*(in-out); contains(middle) {
 			in = middle
 		} else {

@@ -44,6 +44,7 @@ const (
 	innerLimit       = 30   // steps of an inner solve of the NCP
 	armijo           = 1e-4
 	shortest         = 2e-3  // step length at which the line search of the NCP fails
+	shortestCCP      = 1e-12 // the same of the CCP
 	costRounding     = 1e-13 // of the cost, below which its differences mean nothing
 	gradientRounding = 1e-14 // of the energy norm
 )
@@ -169,7 +170,7 @@ func (s *worldSolver) inner(model Model, convex bool, tol float64, limit int) (u
 					return used, true, false
 				}
 			} else if convex {
-				if !(n.energy <= f-armijo*alpha*decrease) && alpha > 1e-12 {
+				if !(n.energy <= f-armijo*alpha*decrease) && alpha > shortestCCP {
 					alpha /= 2
 					continue
 				}

@@ -185,6 +185,9 @@ func (s *Simulation) findNear(w int) {
 	}
 }
 
+// unitError bounds the rounding of the squared length of a quaternion that a step leaves.
+const unitError = 0x1p-50
+
 // place reads the state of body b of its world, entry k of all, and reports whether it is valid.
 func (s *Simulation) place(k, b int) bool {
 	st := &s.state
@@ -193,7 +196,7 @@ func (s *Simulation) place(k, b int) bool {
 	*body = bodyState{velocity: vecOf(st.Velocity[3*k:])}
 	pose := geom.Pose{Position: vecOf(at), Rotation: quaternion(at[3:])}
 	// The rotation that a step leaves has length 1 to rounding; others are normalized.
-	valid := math.Abs(squaredNorm(pose.Rotation)-1) <= 0x1p-50 && taxicab(pose.Position) <= batch.MaxLength
+	valid := math.Abs(squaredNorm(pose.Rotation)-1) <= unitError && taxicab(pose.Position) <= batch.MaxLength
 	if !valid && !batch.CheckPose(&pose) || !finite(st.Velocity[3*k:3*k+3]...) || !finite(st.Momentum[3*k:3*k+3]...) {
 		body.pose = geom.IdentityPose()
 		body.matrix = body.pose.Matrix()
@@ -509,14 +512,18 @@ func (s *Simulation) recoverySpeed(p *partPair) float64 {
 	return p.size / (40 * s.o.TimeStep)
 }
 
+// sameContact is the distance of two contacts of successive steps that may count as one, relative to the size of the
+// pair.
+const sameContact = 0.02
+
 // warm is the impulse in world axes of that of the n contacts of the last solve, from old on, that has the features of
-// contact m, the i-th of its world, else of the nearest one of the same pair within a fiftieth of its size; zero if
+// contact m, the i-th of its world, else of the nearest one of the same pair within sameContact of its size; zero if
 // there is none.
 func (s *Simulation) warm(old, n, i, m int, size float64) (impulse r3.Vec) {
 	if i < n && s.ids[old+i] == s.ids[m] { // mostly the contacts are those of the last solve
 		return vecOf(s.impulse[3*(old+i):])
 	}
-	nearest := 0.02 * size
+	nearest := sameContact * size
 	for k := old; k < old+n; k++ {
 		if s.ids[k].pair != s.ids[m].pair {
 			continue
@@ -693,6 +700,9 @@ func (s *Simulation) pointVelocity(w int, body int32, arm []float64) r3.Vec {
 	return r3.Vec{X: v[0] + v[4]*r[2] - v[5]*r[1], Y: v[1] + v[5]*r[0] - v[3]*r[2], Z: v[2] + v[3]*r[1] - v[4]*r[0]}
 }
 
+// auditRounding bounds the rounding of sums of some hundred products, relative to the sum of their sizes.
+const auditRounding = 1e-12
+
 // audit sets the error of the energy identity of a world and the error that its residuals and rounding allow, and the
 // impulses in world axes.
 func (s *Simulation) audit(w int) {
@@ -736,7 +746,6 @@ func (s *Simulation) audit(w int) {
 			add(&right, -p.Friction[c]*l.Z*slipSpeed(dotVec(q[0], relative), dotVec(q[1], relative)))
 		}
 	}
-	const rounding = 1e-12 // of sums of some hundred products
 	s.state.Energy[w] = left - right
-	s.allowed[w] = float64(contacts)*s.solution.Complementarity[w] + rounding*size
+	s.allowed[w] = float64(contacts)*s.solution.Complementarity[w] + auditRounding*size
 }

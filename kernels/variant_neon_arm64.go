@@ -5,6 +5,7 @@ package kernels
 import (
 	"unsafe"
 
+	contact "clearance/kernels/contact/neon"
 	derive "clearance/kernels/derive/neon"
 	growth "clearance/kernels/growth/neon"
 	pairs "clearance/kernels/pairs/neon"
@@ -13,6 +14,7 @@ import (
 func init() {
 	compiled["neon"] = variant{
 		supported: true, // every processor of 64-bit ARM has NEON
-		kernels:   [kernelCount]unsafe.Pointer{Pairs: pairs.Entry, Growth: growth.Entry, Derivatives: derive.Unit},
+		kernels: [kernelCount]unsafe.Pointer{Pairs: pairs.Entry, Growth: growth.Entry, Derivatives: derive.Unit,
+			Contacts: contact.Kernels},
 	}
 }

@@ -1,7 +1,9 @@
 package tests
 
 import (
+	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,8 +19,8 @@ func TestApexShare(t *testing.T) {
 	var shares []float64
 	for file, declaration := range map[string]string{
 		"kernels/pairs/depth_certificate.h": `(?m)^#define APEX_SHARE ([0-9.]+)$`,
-		"shaders/hessian_bounds.glsl":   `(?m)^const double APEX_SHARE = ([0-9.]+)lf;$`,
-		"ref/depth_certificate.go":      `(?m)^const apexShare = ([0-9.]+)$`,
+		"shaders/hessian_bounds.glsl":       `(?m)^const double APEX_SHARE = ([0-9.]+)lf;$`,
+		"ref/depth_certificate.go":          `(?m)^const apexShare = ([0-9.]+)$`,
 	} {
 		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(file)))
 		if err != nil {
@@ -50,12 +52,14 @@ var typedTwice = map[string]string{
 }
 
 // TestConstantsAreTypedOnce: a number that the kernels or the shaders of derivatives share with package derive is
-// generated from that, and no number with a name stands in the kernels and in the shaders, unless a reason is given.
+// generated from that, as is one that the kernels of contacts share with package contact, and no number with a name
+// stands in the kernels and in the shaders, unless a reason is given.
 func TestConstantsAreTypedOnce(t *testing.T) {
 	const value = `(-?[0-9][0-9a-fxp.+-]*?)(?:l?f|u)?`
 	inC := numbersIn(t, "../kernels", `#define (\w+) \(?`+value+`\)?(?:\s|$)`, ".h", ".c")
 	inGLSL := numbersIn(t, "../shaders", `\b([A-Z][A-Z0-9_]+) = `+value+`[,;]`, ".glsl", ".comp")
-	inGo := numbersIn(t, "../derive", `(?:^const|^\t)\s*([a-z]\w+)\s+= `+value+`\b`, ".go")
+	const inGoFiles = `(?:^const|^\t)\s*([a-zA-Z]\w+)\s+= ` + value + `(?:\s|$)`
+	inGo := numbersIn(t, "../derive", inGoFiles, ".go")
 	if len(inC) < 50 || len(inGLSL) < 50 || len(inGo) < 20 {
 		t.Fatalf("%d numbers in C, %d in GLSL, %d in derive: the test does not find them", len(inC), len(inGLSL),
 			len(inGo))
@@ -79,15 +83,45 @@ func TestConstantsAreTypedOnce(t *testing.T) {
 		}
 	}
 	ofDerivatives := regexp.MustCompile(`kernels/derive/|shaders/(derivat|feature)`)
-	upper := regexp.MustCompile(`[A-Z]`)
 	for name, of := range inGo {
-		name = strings.ToUpper(upper.ReplaceAllString(name, "_$0"))
+		name = cName(name)
 		for _, n := range append(slices.Clone(inC[name]), inGLSL[name]...) {
 			if ofDerivatives.MatchString(n.file) {
 				t.Errorf("%s and %s both have the number %s: use the generated one", of[0].file, n.file, name)
 			}
 		}
 	}
+
+	// Of contacts, enumerators and variables of files count as well, and so does a fraction that has another name.
+	ofContacts := numbersIn(t, "../kernels/contact", `#define (\w+) \(?`+value+`\)?(?:\s|$)`, ".h", ".c")
+	for before := range 16 { // others in the same declaration
+		declaration := fmt.Sprintf(`^(?:enum|static const)\b(?:[^,;]*,){%d}[^,;=]*?\b(\w+) = `, before)
+		for name, of := range numbersIn(t, "../kernels/contact", declaration+value+`[\s,;]`, ".h", ".c") {
+			name = strings.ToUpper(name)
+			ofContacts[name] = append(ofContacts[name], of...)
+		}
+	}
+	inContact := numbersIn(t, "../contact", inGoFiles, ".go")
+	for name, of := range numbersIn(t, "../kernels/contact", inGoFiles, ".go") {
+		inContact[name] = append(inContact[name], of...)
+	}
+	if len(ofContacts) < 3 || len(inContact) < 50 {
+		t.Fatalf("contacts: %d numbers in C, %d in Go: the test does not find them", len(ofContacts), len(inContact))
+	}
+	for name, of := range inContact {
+		for other, numbers := range ofContacts {
+			for _, n := range numbers {
+				if other == cName(name) || n.value == of[0].value && n.value != math.Trunc(n.value) {
+					t.Errorf("%s has %s, and %s has %s: use the generated number", of[0].file, name, n.file, other)
+				}
+			}
+		}
+	}
+}
+
+// cName is the name that the generator gives a constant in Go.
+func cName(name string) string {
+	return strings.ToUpper(regexp.MustCompile(`([^A-Z])([A-Z])`).ReplaceAllString(name, "${1}_$2"))
 }
 
 // typed is a number in a file.

@@ -113,7 +113,7 @@ func glslType(t reflect.Type) (kind, count string, err error) {
 func snake(name string) string {
 	var b strings.Builder
 	for i, c := range name {
-		if unicode.IsUpper(c) && i > 0 {
+		if unicode.IsUpper(c) && i > 0 && !unicode.IsUpper(rune(name[i-1])) {
 			b.WriteByte('_')
 		}
 		b.WriteRune(unicode.ToLower(c))

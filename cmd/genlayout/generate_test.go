@@ -45,8 +45,15 @@ func TestCommittedFilesAreFresh(t *testing.T) {
 	if code := run(args, &stderr); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
+	contactC := filepath.Join(dir, "contact.h")
+	args = []string{"-constants", "../../contact,../../kernels/contact,../../geom", "-c", contactC,
+		"-kernels", "../../kernels/contact"}
+	if code := run(args, &stderr); code != 0 {
+		t.Fatalf("exit code %d: %s", code, &stderr)
+	}
 	for _, f := range [][2]string{{glsl, glslFile}, {c, cFile}, {python, pythonFile}, {native, nativeFile},
-		{deriveGLSL, "../../shaders/derive_constants.glsl"}, {deriveC, "../../kernels/derive/include/constants.h"}} {
+		{deriveGLSL, "../../shaders/derive_constants.glsl"}, {deriveC, "../../kernels/derive/include/constants.h"},
+		{contactC, "../../kernels/contact/include/constants.h"}} {
 		want, err := os.ReadFile(f[0])
 		if err != nil {
 			t.Fatal(err)
@@ -232,6 +239,22 @@ func TestConstantsOfPackage(t *testing.T) {
 		if _, got, _ := strings.Cut(string(text), "\n\n#ifndef"); !strings.HasSuffix(got, want) ||
 			strings.Count(got, "\n") != strings.Count(want, "\n")+3 {
 			t.Errorf("%s, want at the end\n%s", text, want)
+		}
+	}
+	other := t.TempDir() // one number is the same, one is not
+	for name, most := range map[string]int{"same": 3, "other": 4} {
+		path := filepath.Join(other, name, "a.go")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, fmt.Appendf(nil, "package a\n\nconst most = %d\n", most), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		stderr.Reset()
+		args := []string{"-constants", dir + "," + filepath.Dir(path), "-c", c, "-kernels", filepath.Join(dir, "d")}
+		if code := run(args, &stderr); (code == 0) != (most == 3) || most != 3 && !strings.Contains(stderr.String(),
+			"MOST is 3 and 4") {
+			t.Errorf("%s: exit code %d, %s", name, code, &stderr)
 		}
 	}
 	for _, folder := range []string{filepath.Join(dir, "d"), filepath.Join(dir, "nowhere")} {

@@ -1,8 +1,8 @@
 // Command genlayout writes the record layouts, codes and limits of package layout as a GLSL include and as a C header,
 // so that shaders, SIMD kernels and Go share one source of truth. It writes modules of the Python package: the tables
 // of kinds and attributes of package geom, the result columns of package batch, which are a part of the C interface,
-// too, and the C interface. With -constants it writes the numbers that the kernels of derivatives and the shaders share
-// with package derive, from the source of that. `make generate` runs it.
+// too, and the C interface. With -constants it writes the numbers that kernels and shaders share with Go packages, from
+// the source of these. `make generate` runs it.
 //
 // With a folder of sources it writes only what these name, so that the file declares nothing that
 // is not read.
@@ -39,7 +39,7 @@ func run(args []string, stderr io.Writer) int {
 	columns := flags.String("columns", "", "write the Python module of result columns to this `file`")
 	native := flags.String("native", "", "write the Python module of the C interface to this `file`")
 	declared := flags.String("header", "", "the `header` of the C interface")
-	constants := flags.String("constants", "", "with -glsl and -c, of the Go package in this `folder`")
+	constants := flags.String("constants", "", "with -glsl and -c, of the Go packages in these `folders`, a,b")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -49,7 +49,7 @@ func run(args []string, stderr io.Writer) int {
 		return 2
 	}
 	if *constants != "" {
-		if err := writeConstants(*constants, *glslPath, *shaders, *cPath, *kernels); err != nil {
+		if err := writeConstants(strings.Split(*constants, ","), *glslPath, *shaders, *cPath, *kernels); err != nil {
 			fmt.Fprintln(stderr, "genlayout:", err)
 			return 1
 		}

@@ -54,13 +54,10 @@ import (
 	"clearance/kernels"
 )
 
-// compiled are the contact_kernels in this program by the names of their variants. Each variant_*.go adds one.
-var compiled = map[string]unsafe.Pointer{}
-
 // Supported returns the variants that this machine can run, best first.
 func Supported() (names []string) {
 	for _, name := range kernels.Supported() {
-		if compiled[name] != nil {
+		if kernels.EntryOf(kernels.Contacts, name) != nil {
 			names = append(names, name)
 		}
 	}
@@ -70,7 +67,7 @@ func Supported() (names []string) {
 // within is the kernels of a variant for n things in lanes of float32, or of float64: those of AVX2 in place of AVX-512
 // where these have lanes enough. They have the same bits, and lanes without a world take time too.
 func within(name string, n int, float64s bool) *C.contact_kernels {
-	if name == "avx512" && compiled["avx2"] != nil {
+	if name == "avx512" && kernels.EntryOf(kernels.Contacts, "avx2") != nil {
 		if lanes := Width("avx2"); n <= lanes && !float64s || n <= lanes/2 {
 			name = "avx2"
 		}
@@ -85,7 +82,7 @@ func enter(name string) *C.contact_kernels {
 }
 
 func find(name string) *C.contact_kernels {
-	k := compiled[name]
+	k := kernels.EntryOf(kernels.Contacts, name)
 	if k == nil {
 		panic("contact: no variant " + name)
 	}
@@ -103,7 +100,7 @@ type Scratch struct {
 	candidates int // of a row of [Manifold]
 }
 
-// alignment is that of vectors.
+// alignment is that of vectors, in bytes.
 const alignment = 64
 
 // frequent is the size up to which memory grows by powers of two, so that groups of more and more contacts seldom ask

@@ -86,12 +86,13 @@ func NewShapes(records *kernels.Shapes, of []Features, rim [16][2]float64) *Shap
 			t.add(f.Polytope)
 		}
 	}
-	t.reals = append(t.reals, make([]float64, pad)...) // what vectors of the last corners read
-	t.ints = append(t.ints, 0)                         // not empty
+	t.reals = append(t.reals, make([]float64, mostLanes)...) // what vectors of the last corners read
+	t.ints = append(t.ints, 0)                               // not empty
 	return t
 }
 
-const pad = 8 // CONTACT_PAD of api.h
+// mostLanes is the largest number of float64 in a vector.
+const mostLanes = 8
 
 // add appends the numbers of a polytope.
 func (t *Shapes) add(p *Polytope) {

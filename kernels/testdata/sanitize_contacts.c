@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../contact/include/api.h"
+#include "../contact/include/constants.h"
 #include "uniform.h"
 
 extern const contact_kernels UNIT;
@@ -200,7 +201,7 @@ static contact_shapes library(void) {
     static const double tops[3] = {0.4, 0, 0.2};
     clr_shape *shape = zeros(SHAPES, sizeof *shape);
     contact_features *features = zeros(SHAPES, sizeof *features);
-    double *vertices = reals(3 * CLR_VERTEX_ALIGN), *rim = reals(64), *numbers = reals(REALS + CONTACT_PAD);
+    double *vertices = reals(3 * CLR_VERTEX_ALIGN), *rim = reals(64), *numbers = reals(REALS + MOST_LANES);
     int32_t *header = ints(INTS);
     for (int k = 0; k < CLR_VERTEX_ALIGN; k++) {
         int v = k < V ? k : V - 1;

@@ -44,8 +44,6 @@ static inline int is_set(const int32_t *stop) { return stop && __atomic_load_n(s
     int32_t name(const contact_options *o, const contact_columns *columns, int32_t index_of_world, int64_t blocks, \
                  const int32_t *stop, void *scratch)
 
-#define CONTACT_PAD 8 // most lanes of float64
-
 // What contact points read of a shape beside its record in the table of all kernels, see Features in shapes.go. Its
 // numbers begin at reals and ints of the columns; ints is -1 where it has no faces or edges of its own, else there
 // are a header of offsets and what they lead to.

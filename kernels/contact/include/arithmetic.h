@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../isa/real64.h"
+#include "constants.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -56,8 +57,6 @@ typedef struct {
     double mass, length, speed;
     double impulse, energy, spin, inertia;
 } units;
-
-enum { EXPONENT_LIMIT = 150 };
 
 INLINE double power_of_two(int e) {
     if (e > EXPONENT_LIMIT) e = EXPONENT_LIMIT;

@@ -7,10 +7,9 @@
 
 #include "api.h"
 #include "arithmetic.h"
+#include "constants.h"
 
-#define UNIT_ERROR 0x1p-50 // of the squared length of a quaternion that a step leaves
-#define ROUNDING 1e-12     // of the audit: sums of some hundred products
-#define SUMS 4             // partial sums of the audit of a world
+#define SUMS 4 // partial sums of the audit of a world
 
 typedef struct {
     VF x, y, z;
@@ -52,13 +51,6 @@ INLINE VF square_of(quat q) { return q.w * q.w + q.x * q.x + q.y * q.y + q.z * q
 
 // The rotation of a body in a step at a constant angular momentum, a world in each lane: the arithmetic of
 // contact.rotate, in its order, whose comments have the equations.
-
-#define TURN_ANGLE 0.5 // as in rotation.go
-#define MOST_TURNS 1024
-#define MOST_ANGLE 0x1p20
-#define TURN_ITERATIONS 8
-#define TURN_CONVERGED 0x1p-28
-#define SMALL_ANGLE 1e-3
 
 INLINE vec cross(vec a, vec b) { return (vec){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
 INLINE quat normalized(quat q) {
@@ -451,8 +443,8 @@ static CONTACT_MOVE(move_bodies) {
             int64_t side = 2 * (int64_t)at + (state->sides[at] ? 0 : 1); // the one that is not in use
             audit_contacts(s, fixed, c, at, state->world_impulse + 3 * s->contacts * side, &left, &size);
             state->energy[at] = left;
-            state->allowed[at] = (double)c->count[at] * c->complementarity[at] + ROUNDING * size;
-            state->change[at] = !(good >> l & 1) ? -1 : !(calm >> l & 1) ? -2 : speeds[l];
+            state->allowed[at] = (double)c->count[at] * c->complementarity[at] + AUDIT_ROUNDING * size;
+            state->change[at] = !(good >> l & 1) ? NOT_FINITE : !(calm >> l & 1) ? TOO_FAST : speeds[l];
         }
     }
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "api.h"
+#include "constants.h"
 #include "../../isa/scalar64.h"
 #include "../../isa/real64.h"
 
@@ -28,7 +29,7 @@ ALWAYS double target_of(const contact_rules *r, const contact_pair *p, double ga
 ALWAYS V3 warm_of(const contact_id *id, V3 position, const contact_id *ids, const double *positions,
                    const double *impulses, int n, int i, double size) {
     if (i < n && ids[i].pair == id->pair && ids[i].id == id->id) return T(ld3)(impulses + 3 * i, 1);
-    double nearest = 0.02 * size;
+    double nearest = SAME_CONTACT * size;
     V3 impulse = {0, 0, 0};
     for (int k = 0; k < n; k++) {
         if (ids[k].pair != id->pair) continue;
@@ -39,8 +40,6 @@ ALWAYS V3 warm_of(const contact_id *id, V3 position, const contact_id *ids, cons
     }
     return impulse;
 }
-
-#define MOST_CARRIED 4 // of contact.mostCarried
 
 // The rotation of the contacts of a pair, see contact.halfRotationOf.
 typedef struct {

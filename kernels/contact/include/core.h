@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "api.h"
+#include "constants.h"
 #include "../../isa/scalar64.h"
 #include "../../shape/support_smooth.h"
 #include "../../isa/real64.h"
@@ -47,14 +48,11 @@ static void set_shape(placed *p, const contact_shapes *t, int32_t i) {
     }
 }
 
-// LEAST_SQUARE is minSquare of package geom: a sum of squares above it has lost nothing to underflow. The directions
-// here are of unit length, so that a lateral part below its root changes no bit of z of a support point.
-#define LEAST_SQUARE 0x1p-960
-
-// support_frustum is the support point of a cylinder, cone or frustum: p has both radii and the half length.
+// support_frustum is the support point of a cylinder, cone or frustum: p has both radii and the half length. d is of unit
+// length, so that a lateral part whose square is below MIN_SQUARE changes no bit of z.
 static V3 support_frustum(const double *p, V3 d) {
     double square = d.x * d.x + d.y * d.y;
-    if (!(square > LEAST_SQUARE)) return (V3){0, 0, copysign(p[2], d.z)};
+    if (!(square > MIN_SQUARE)) return (V3){0, 0, copysign(p[2], d.z)};
     double l = sqrt(square);
     int top = (p[1] - p[0]) * l + 2 * p[2] * d.z >= 0;
     double k = p[top] / l;
@@ -207,13 +205,11 @@ static int contains(const placed *p, V3 v, double far) {
     return residual - p->features->margin <= far;
 }
 
-#define HALVINGS 52 // see contact.placed.leave
-
 // leave finds z at which the line over (x, y) meets the surface of the body, between z and the depth of the inscribed
 // ball on the side of inward; it returns 0 if there is none.
 static int leave(const placed *p, double x, double y, double z, double inward, double round, double *at) {
     double out = z, in = z + inward * p->features->inradius;
-    for (int i = -1; i < HALVINGS; i++) {
+    for (int i = -1; i < LEAVE_HALVINGS; i++) {
         double middle = i < 0 ? in : out + 0.5 * (in - out);
         V3 v = T(sub)((V3){x, y, middle}, p->origin);
         int within = contains(p, T(apply_transposed)(p->rot, v), round);

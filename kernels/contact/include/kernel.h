@@ -1,5 +1,5 @@
 // The kernels of contacts of one instruction set: UNIT, the table of their functions. A unit begins and ends with
-// target_*.h of kernels/isa, and defines FUSED where FMA fuses.
+// kernels/isa/target.h, and defines FUSED where FMA fuses.
 
 // GCC 12 fuses products with alternating sums and differences where it vectorizes straight code, also where contraction
 // is off.

@@ -6,22 +6,10 @@
 #include <string.h>
 
 #include "api.h"
+#include "constants.h"
 #include "core.h"
 
-#define RIM 16 // corners of the polygon inscribed into a rim
-#define MAX_POINTS 4
-
-// Limits of package contact: mostTilt, level, parallel, ties, roundings.
-#define MOST_TILT 0.70710678118654752440
-#define LEVEL 1e-4
-#define PARALLEL 1e-3
-#define TIES 1e-5
-#define ROUNDINGS 0x1p-46
-
-_Static_assert(RIM % W == 0 && CONTACT_PAD % W == 0, "vectors are loaded whole");
-
-enum { VERTEX_A, VERTEX_B, CROSSING, WITNESS };
-enum { LOWER_END, UPPER_END, LOWER_RIM = 16, UPPER_RIM = 32 };
+_Static_assert(RIM_POINTS % W == 0 && MOST_LANES % W == 0, "vectors are loaded whole");
 
 // The feature of a shape in the frame of the manifold, with room for the most corners of the table and a vector. Lanes
 // behind the last corner have any values.
@@ -56,13 +44,13 @@ typedef struct {
 
 // manifold_scratch is the memory of a workspace.
 static int64_t manifold_scratch(int64_t corners, int64_t candidates) {
-    int64_t column = (corners > RIM ? corners : RIM) + W, values = column > candidates ? column : candidates;
+    int64_t column = (corners > RIM_POINTS ? corners : RIM_POINTS) + W, values = column > candidates ? column : candidates;
     return (10 * column + values) * (int64_t)sizeof(double) + candidates * (int64_t)sizeof(candidate);
 }
 
 // lay_out divides the memory of manifold_scratch.
 static void lay_out(workspace *w, int64_t corners, int64_t candidates, void *memory) {
-    int64_t column = (corners > RIM ? corners : RIM) + W, values = column > candidates ? column : candidates;
+    int64_t column = (corners > RIM_POINTS ? corners : RIM_POINTS) + W, values = column > candidates ? column : candidates;
     double *at = memory;
     flat *both[2] = {&w->fa, &w->fb};
     for (int i = 0; i < 2; i++) {
@@ -188,10 +176,10 @@ static void find_polytope(const placed *p, V3 d, int v, flat *f) {
     {f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15)}
 #define UPPER(k) UPPER_RIM + (k)
 #define LOWER(k) LOWER_RIM + (k)
-#define LOWER_BACK(k) LOWER_RIM + (RIM - (k)) % RIM
-static const uint32_t upper_rim[RIM] = SIXTEEN(UPPER), lower_rim[RIM] = SIXTEEN(LOWER_BACK);
-static const uint32_t lower_rim_edges[RIM] = SIXTEEN(LOWER);
-_Static_assert(RIM == 16, "numbers of the corners of a rim");
+#define LOWER_BACK(k) LOWER_RIM + (RIM_POINTS - (k)) % RIM_POINTS
+static const uint32_t upper_rim[RIM_POINTS] = SIXTEEN(UPPER), lower_rim[RIM_POINTS] = SIXTEEN(LOWER_BACK);
+static const uint32_t lower_rim_edges[RIM_POINTS] = SIXTEEN(LOWER);
+_Static_assert(RIM_POINTS == 16, "numbers of the corners of a rim");
 
 static void find_frustum(const placed *p, V3 d, const double *rim, flat *f) {
     const double *sizes = p->shape->p, bottom = sizes[0], top = sizes[1], half = sizes[2];
@@ -203,14 +191,14 @@ static void find_frustum(const placed *p, V3 d, const double *rim, flat *f) {
     if (radius > 0 && fabs(d.z) >= (side > MOST_TILT ? side : MOST_TILT)) {
         f->disc = 1;
         f->normal = T(apply)(p->rot, (V3){0, 0, copysign(1, z)});
-        const double *cosines = rim + (z < 0 ? 2 * RIM : 0), *sines = cosines + RIM;
+        const double *cosines = rim + (z < 0 ? 2 * RIM_POINTS : 0), *sines = cosines + RIM_POINTS;
         VF r = SET1(radius), vx = SET1(x), vy = SET1(y);
-        for (int k = 0; k < RIM; k += W) {
+        for (int k = 0; k < RIM_POINTS; k += W) {
             VF c = LOADU(cosines + k), s = LOADU(sines + k);
             put_corners(f, p, k, r * (vx * c - vy * s), r * (vy * c + vx * s), SET1(z));
         }
         f->vertex = z < 0 ? lower_rim : upper_rim, f->edge = z < 0 ? lower_rim_edges : upper_rim;
-        f->n = RIM;
+        f->n = RIM_POINTS;
     } else if (side >= MOST_TILT) {
         add_corner(f, p, (V3){bottom * x, bottom * y, -half}, LOWER_END, 0);
         add_corner(f, p, (V3){top * x, top * y, half}, UPPER_END, 0);
@@ -329,8 +317,8 @@ ALWAYS int64_t corners_within(workspace *w, const flat *f, const flat *other, do
         for (int l = 0; l < W; l++) {
             if (!(in >> l & 1)) continue;
             int k = i + l;
-            if (of_a) add_candidate(w, f->x[k], f->y[k], f->z[k], at[l], point_id(VERTEX_A, f->vertex[k], 0));
-            else add_candidate(w, f->x[k], f->y[k], at[l], f->z[k], point_id(VERTEX_B, 0, f->vertex[k]));
+            if (of_a) add_candidate(w, f->x[k], f->y[k], f->z[k], at[l], point_id(ID_VERTEX_A, f->vertex[k], 0));
+            else add_candidate(w, f->x[k], f->y[k], at[l], f->z[k], point_id(ID_VERTEX_B, 0, f->vertex[k]));
         }
     }
     return w->n - before;
@@ -363,12 +351,12 @@ static void cross_edges(workspace *w) {
                 uint32_t ea = a->edge[i], eb = b->edge[k];
                 if (a->disc != b->disc) { // a rim is one edge, which another edge enters once and leaves once
                     uint32_t side = MBITS(leaves) >> l & 1;
-                    if (a->disc) ea = (ea & ~(uint32_t)(RIM - 1)) + side;
-                    else eb = (eb & ~(uint32_t)(RIM - 1)) + side;
+                    if (a->disc) ea = (ea & ~(uint32_t)(RIM_POINTS - 1)) + side;
+                    else eb = (eb & ~(uint32_t)(RIM_POINTS - 1)) + side;
                 }
                 double dz = a->z[next] - a->z[i], ez = b->z[after] - b->z[k];
                 add_candidate(w, a->x[i] + tl * a->ex[i], a->y[i] + tl * a->ey[i], a->z[i] + tl * dz, b->z[k] + ul * ez,
-                              point_id(CROSSING, ea, eb));
+                              point_id(ID_CROSSING, ea, eb));
             }
         }
     }
@@ -383,7 +371,7 @@ ALWAYS void limits(const flat *f, double dx, double dy, int of_a, end *lo, end *
     end e[2];
     for (int i = 0; i < 2; i++) {
         e[i].at = f->x[i] * dx + f->y[i] * dy;
-        e[i].id = of_a ? point_id(VERTEX_A, f->vertex[i], 0) : point_id(VERTEX_B, 0, f->vertex[i]);
+        e[i].id = of_a ? point_id(ID_VERTEX_A, f->vertex[i], 0) : point_id(ID_VERTEX_B, 0, f->vertex[i]);
     }
     int swap = e[0].at > e[1].at;
     *lo = e[swap], *hi = e[1 - swap];
@@ -415,7 +403,7 @@ static void cross_segments(workspace *w, double size) {
     limits(b, dx, dy, 0, &lo_b, &hi_b);
     if (lo_b.at > lo.at) lo = lo_b;
     if (hi_b.at < hi.at) hi = hi_b;
-    if (!(hi.at - lo.at > 1e-6 * size)) return;
+    if (!(hi.at - lo.at > LEAST_OVERLAP * size)) return;
     for (int i = 0; i < 2; i++) {
         end e = i ? hi : lo;
         V3 pa = point_along(a, e.at, dx, dy), pb = point_along(b, e.at, dx, dy);
@@ -435,7 +423,7 @@ static void cross_segments(workspace *w, double size) {
 static void thin(workspace *w, int shift) {
     int64_t n = 0;
     for (int64_t i = 0; i < w->n; i++)
-        if ((w->candidates[i].id >> shift) % (RIM / MAX_POINTS) == 0) w->candidates[n++] = w->candidates[i];
+        if ((w->candidates[i].id >> shift) % (RIM_POINTS / MAX_POINTS) == 0) w->candidates[n++] = w->candidates[i];
     w->n = n;
 }
 
@@ -452,8 +440,8 @@ ALWAYS void find_crossings(workspace *w, double size) {
     if (!a->plane && !b->segment) in_a = corners_within(w, a, b, -1, 1);
     if (!b->plane && !a->segment) in_b = corners_within(w, b, a, 1, 0);
     if (!a->plane && !b->plane && (b->segment || in_a < a->n) && (a->segment || in_b < b->n)) cross_edges(w);
-    if (a->disc && in_a == RIM && in_a == w->n) thin(w, 31);
-    else if (b->disc && in_b == RIM && in_b == w->n) thin(w, 0);
+    if (a->disc && in_a == RIM_POINTS && in_a == w->n) thin(w, 31);
+    else if (b->disc && in_b == RIM_POINTS && in_b == w->n) thin(w, 0);
 }
 
 ALWAYS double gap_of(const candidate *c) { return c->b - c->a; }
@@ -565,10 +553,10 @@ ALWAYS int build(workspace *w, const contact_rows *r, int32_t row, const contact
         if (slack > 0) c[kept].slack = slack;
         kept++;
     }
-    if (!(deepest <= distance + gap + 1e-9 * size) && distance <= max_gap) {
+    if (!(deepest <= distance + gap + WITNESS_ERROR * size) && distance <= max_gap) {
         if (kept == w->most) return 0;
         double half = 0.5 * distance;
-        c[kept++] = (candidate){0, 0, -half, half, gap, point_id(WITNESS, 0, 0)};
+        c[kept++] = (candidate){0, 0, -half, half, gap, point_id(ID_WITNESS, 0, 0)};
     }
     sort_by_id(c, kept);
     kept = reduce(c, kept, size, w->values);

@@ -5,10 +5,11 @@
 
 #include "api.h"
 #include "arithmetic.h"
+#include "constants.h"
 
-enum { ALIGN = 64, FOUR = W > 4 ? W : 4 };
+enum { FOUR = W > 4 ? W : 4 };
 
-typedef double eight[8] __attribute__((aligned(ALIGN)));
+typedef double eight[8] __attribute__((aligned(ALIGNMENT)));
 typedef double four[FOUR] __attribute__((aligned(FOUR * 8))); // 3 of them in use
 
 typedef struct {
@@ -44,11 +45,6 @@ typedef struct {
     int32_t steps;
     const int32_t *stop;
 } world;
-
-// Names of the constants as in package contact.
-static const double prox_ccp = 1e-3, prox_ncp = 1e-2, prox_most = 0.1, inexactness = 0.05, armijo = 1e-4, stuck = 0.99,
-                    least_stuck = 1e-3, shortest = 2e-3, cost_rounding = 1e-13, gradient_rounding = 1e-14;
-enum { inner_limit = 30 };
 
 INLINE int64_t words_of(int64_t bodies) { return (bodies + 63) / 64; }
 
@@ -521,11 +517,11 @@ static int inner(world *w, int convex, int *used, int *ended) {
             }
             move = larger(r->prox * r->prox * square / r->height, move);
         }
-        double end = larger(inexactness * __builtin_sqrt(move), gradient_rounding * __builtin_sqrt(f + w->square));
+        double end = larger(INEXACTNESS * __builtin_sqrt(move), GRADIENT_ROUNDING * __builtin_sqrt(f + w->square));
         *ended = 1;
         if (g <= end) return 0;
         *ended = convex;
-        if (w->steps >= w->o->steps || (*used >= inner_limit && !convex)) return 0;
+        if (w->steps >= w->o->steps || (*used >= INNER_LIMIT && !convex)) return 0;
         assemble(w);
         if (!factor(w)) return 0;
         w->steps++;
@@ -539,16 +535,16 @@ static int inner(world *w, int convex, int *used, int *ended) {
             *ended = 0;
             if (w->energy != w->energy) return 0;
             double after = gradient_norm(w);
-            if (convex && decrease <= cost_rounding * f) {
+            if (convex && decrease <= COST_ROUNDING * f) {
                 *ended = 1;
                 if (!(after <= g / 2)) return 0; // the gradient is at its rounding error
             } else if (convex) {
-                if (!(w->energy <= fused(-(armijo * alpha), decrease, f)) && alpha > 1e-12) {
+                if (!(w->energy <= fused(-(ARMIJO * alpha), decrease, f)) && alpha > SHORTEST_CCP) {
                     alpha /= 2;
                     continue;
                 }
-            } else if (!(after <= fused(-armijo, alpha, 1) * g)) {
-                if (alpha < shortest) return 0;
+            } else if (!(after <= fused(-ARMIJO, alpha, 1) * g)) {
+                if (alpha < SHORTEST) return 0;
                 alpha /= 2;
                 continue;
             }
@@ -574,7 +570,7 @@ static double measure_outer(world *w) {
 
 static void newton(world *w) {
     int convex_model = w->o->convex, frozen = 0;
-    double rho = convex_model ? prox_ccp : prox_ncp, last = __builtin_inf(), lo = __builtin_inf(), hi = 0;
+    double rho = convex_model ? PROX_CCP : PROX_NCP, last = __builtin_inf(), lo = __builtin_inf(), hi = 0;
     for (int b = 0; b < w->bodies; b++) {
         double m = w->body[b].mass;
         if (m < lo) lo = m;
@@ -598,15 +594,15 @@ static void newton(world *w) {
         if (used == 0) w->steps++; // so that the loop ends
         if (!ended && !convex) {
             frozen = 2;
-            rho = 10 * rho < prox_most ? 10 * rho : prox_most;
+            rho = 10 * rho < PROX_MOST ? 10 * rho : PROX_MOST;
             continue;
         }
         for (int i = 0; i < w->n; i++) memcpy(w->rows[i].outer, w->rows[i].lambda, sizeof(four));
         double e = measure_outer(w);
         if (e <= w->o->tolerance) return;
-        if (used > 8) rho = 3 * rho < prox_most ? 3 * rho : prox_most;
+        if (used > 8) rho = 3 * rho < PROX_MOST ? 3 * rho : PROX_MOST;
         else if (e > last / 5 && frozen == 0) {
-            double floor = e > stuck * last && rho <= least ? least_stuck * least : least;
+            double floor = e > STUCK * last && rho <= least ? LEAST_STUCK * least : least;
             rho = 0.3 * rho > floor ? 0.3 * rho : floor;
         } else if (rho < least) rho = least;
         if (frozen > 0) frozen--;
@@ -617,7 +613,7 @@ static void newton(world *w) {
 // reserve returns memory for n things of a size, aligned to vectors.
 static void *reserve(char **memory, int64_t n, size_t size) {
     void *p = *memory;
-    *memory += (n * (int64_t)size + ALIGN - 1) / ALIGN * ALIGN;
+    *memory += (n * (int64_t)size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     return p;
 }
 
@@ -656,7 +652,7 @@ static int64_t newton_scratch(int32_t bodies, int32_t contacts, int64_t blocks) 
     if (b > most_bodies) return -1;
     each += (int64_t)sizeof(uint64_t) * words_of(b) + 6 * b;
     return 4 * (int64_t)bodies + each * b + (int64_t)sizeof(row) * contacts + 6 * (int64_t)sizeof(eight) * blocks +
-           ALIGN * 14;
+           ALIGNMENT * 14;
 }
 
 static int64_t newton_blocks(int32_t bodies, int32_t contacts) {

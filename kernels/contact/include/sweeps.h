@@ -12,17 +12,14 @@
 
 #include "api.h"
 #include "arithmetic.h"
+#include "constants.h"
 #include "../../isa/real32.h"
 
 enum { WORLDS = W }; // of a group
 
 #include "../../isa/real64.h"
 
-#define BLOCK 5      // sweeps between two residuals
-#define PROGRESS 0.6 // of two blocks, see slow
-#define EXACT 1e-3   // of the tolerance, see start
-#define MORE 2       // blocks of sweeps of a world that is solved, see start
-#define PARTS 2      // of a group, W worlds each in float64
+#define PARTS 2 // of a group, W worlds each in float64
 
 typedef double wide[WORLDS] __attribute__((aligned(4 * WORLDS)));
 typedef float slim[WORLDS] __attribute__((aligned(4 * WORLDS)));
@@ -564,11 +561,11 @@ static int slow(const contact_options *o, double now, double before) {
     return o->steps > 0 && rate > PROGRESS && now * rate * rate > o->tolerance;
 }
 
-// close returns whether the impulses of a world are good enough: within the tolerance, and where o->refine, EXACT or
+// close returns whether the impulses of a world are good enough: within the tolerance, and where o->refine, EXACTLY or
 // after the last of so many more blocks of sweeps.
 static int close(group *g, int l) {
     if (!(g->best[l] <= g->o->tolerance)) return 0;
-    return g->best[l] <= EXACT * g->o->tolerance || g->more[l]-- <= 0;
+    return g->best[l] <= EXACTLY * g->o->tolerance || g->more[l]-- <= 0;
 }
 
 // keep measures the impulses and keeps those of the least residual. It returns whether a world is to be swept on.
@@ -652,12 +649,12 @@ static void start_from_rest(group *g) {
 // start starts the sweeps of bodies that touch only bodies that do not move, see alone.h, and returns whether a world
 // is to be swept. It is for worlds far above the rounding of float64, also within the tolerance: bodies at rest that
 // are solved to the tolerance alone would creep with the warm impulses. For the same reason a block of sweeps is made
-// of such worlds where o->refine, and MORE of them follow where sweeps solve a world. The other worlds keep their
+// of such worlds where o->refine, and MORE_BLOCKS of them follow where sweeps solve a world. The other worlds keep their
 // impulses and bits.
 static int start(group *g) {
     int open = 0, changed = 0;
     for (int l = 0; l < g->o->worlds; l++) {
-        g->closed[l] = !(g->best[l] > EXACT * g->o->tolerance);
+        g->closed[l] = !(g->best[l] > EXACTLY * g->o->tolerance);
         open |= !g->closed[l];
     }
     if (!open) return 0;
@@ -670,7 +667,7 @@ static int start(group *g) {
     }
     open = 0;
     for (int l = 0; l < g->o->worlds; l++) {
-        g->more[l] = !g->o->refine ? 0 : g->best[l] <= g->o->tolerance ? 1 : MORE;
+        g->more[l] = !g->o->refine ? 0 : g->best[l] <= g->o->tolerance ? 1 : MORE_BLOCKS;
         g->closed[l] = close(g, l);
         open |= !g->closed[l];
     }
@@ -713,7 +710,7 @@ static CONTACT_SWEEP(sweep_worlds) {
     end_slow(&g);
     for (int k = 0; open && k < o->sweeps && !is_set(stop);) {
         for (int b = 0; b < o->bodies; b++) memset(g.bodies[b].dv, 0, sizeof g.bodies[b].dv);
-        for (int end = k + BLOCK < o->sweeps ? k + BLOCK : o->sweeps; k < end; k++) {
+        for (int end = k + SWEEPS_PER_CHECK < o->sweeps ? k + SWEEPS_PER_CHECK : o->sweeps; k < end; k++) {
             if (o->convex) sweep(&g, 1);
             else sweep(&g, 0);
         }
