@@ -147,7 +147,7 @@ var rim = func() (at [rimPoints][2]float64) {
 
 // Limits of the choice of a feature.
 const (
-	mostTilt = 0.70710678118654752440 // √½: cosine, and sine, of the largest angle between a normal and that of a face: 45°
+	mostTilt = 0.70710678118654752440 // √½: cosine, and sine, of the largest angle of a normal and that of a face, 45°
 	level    = 1e-4                   // sine of the tilt below which the corners of a rim are fixed in the body
 )
 

@@ -89,7 +89,8 @@ type Workspace struct {
 // is right to 4 [hull.Hull] and rotated, 12; two sides of these, the radii, the middle and its rounding stay below 96.
 const roundings = 128 * 0x1p-53
 
-// witnessError is how much deeper a pair may be than its points without a point for its witnesses, relative to its size.
+// witnessError is how much deeper a pair may be than its points, relative to its size, without a point for its
+// witnesses.
 const witnessError = 1e-9
 
 // Build sets m to the manifold of a pair that is not undecided. With no point within MaxGap m has none.

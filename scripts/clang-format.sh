@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 version=23.1.5
 files=(
 	kernels/*/*.h kernels/*/*.c kernels/*/*/*.c kernels/testdata/*.h kernels/testdata/*.c
-	kernels/derive/include/*.h
+	kernels/*/include/*.h
 	engine/internal/vk/*.h engine/internal/vk/*.c
 	cmd/libclearance/*.h cmd/libclearance/testdata/*.h cmd/libclearance/testdata/*.c
 	shaders/[!l]*.glsl shaders/loop_limit.glsl shaders/*.comp shaders/testdata/*.comp # not the generated layout.glsl

@@ -27,7 +27,7 @@ ALWAYS double target_of(const contact_rules *r, const contact_pair *p, double ga
 // warm is the impulse of that of the n contacts of the last solve that has the features of this one, the i-th of its
 // world, else of the nearest one of the same pair; zero if there is none.
 ALWAYS V3 warm_of(const contact_id *id, V3 position, const contact_id *ids, const double *positions,
-                   const double *impulses, int n, int i, double size) {
+                  const double *impulses, int n, int i, double size) {
     if (i < n && ids[i].pair == id->pair && ids[i].id == id->id) return T(ld3)(impulses + 3 * i, 1);
     double nearest = SAME_CONTACT * size;
     V3 impulse = {0, 0, 0};
@@ -59,9 +59,7 @@ ALWAYS half_rotation half_rotation_of(const contact_rules *r, const contact_pair
     return t;
 }
 
-ALWAYS V3 rotated_by_half(const half_rotation *t, V3 v) {
-    return t->any ? T(apply)(t->matrix, v) : v;
-}
+ALWAYS V3 rotated_by_half(const half_rotation *t, V3 v) { return t->any ? T(apply)(t->matrix, v) : v; }
 
 // add_row adds the contact points of a row to the problem, from contact count of the world on.
 static void add_row(const contact_rules *rules, const contact_pair *p, const contact_row *row,
@@ -75,12 +73,12 @@ static void add_row(const contact_rules *rules, const contact_pair *p, const con
     T(across)(n, &t1, &t2);
     V3 center_a = T(ld3)(a->center, 1), center_b = T(ld3)(b->center, 1);
     V3 velocity_a = T(ld3)(a->velocity, 1), velocity_b = T(ld3)(b->velocity, 1), spin_a = T(ld3)(a->spin, 1),
-        spin_b = T(ld3)(b->spin, 1);
+       spin_b = T(ld3)(b->spin, 1);
     for (int k = 0; k < row->points; k++) {
         int64_t c = first + count + k, q = 4 * i + k;
         int own = count + k;
         V3 position = T(ld3)(points->position + 3 * q, 1), arm_a = rotated_by_half(&t, T(sub)(position, center_a)),
-            arm_b = rotated_by_half(&t, T(sub)(position, center_b));
+           arm_b = rotated_by_half(&t, T(sub)(position, center_b));
         out->body_a[c] = p->a, out->body_b[c] = p->b;
         T(st3)(out->frame + 9 * c, 1, t1), T(st3)(out->frame + 9 * c + 3, 1, t2), T(st3)(out->frame + 9 * c + 6, 1, n);
         T(st3)(out->arm_a + 3 * c, 1, arm_a), T(st3)(out->arm_b + 3 * c, 1, arm_b);

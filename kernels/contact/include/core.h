@@ -22,7 +22,7 @@ typedef struct {
     const double *x, *y, *z; // of the vertices
     const double *reals;     // of features
     const int32_t *ints;     // null without features
-    double rot[9 + 1]; // with room for the last lane of a store
+    double rot[9 + 1];       // with room for the last lane of a store
     V3 origin;
     double least; // z of the core's support point against the other shape
 } placed;
@@ -48,8 +48,8 @@ static void set_shape(placed *p, const contact_shapes *t, int32_t i) {
     }
 }
 
-// support_frustum is the support point of a cylinder, cone or frustum: p has both radii and the half length. d is of unit
-// length, so that a lateral part whose square is below MIN_SQUARE changes no bit of z.
+// support_frustum is the support point of a cylinder, cone or frustum: p has both radii and the half length. d is of
+// unit length, so that a lateral part whose square is below MIN_SQUARE changes no bit of z.
 static V3 support_frustum(const double *p, V3 d) {
     double square = d.x * d.x + d.y * d.y;
     if (!(square > MIN_SQUARE)) return (V3){0, 0, copysign(p[2], d.z)};
@@ -158,7 +158,11 @@ static double face_square(const solid *s, int f, V3 q) {
 static double residual_polytope(const placed *p, V3 v) {
     const int32_t *header = p->ints;
     const double *body = p->reals + header[CONTACT_BODY];
-    solid s = {p, vec_at(body), body + 4, p->ints + header[CONTACT_SIDE_START], p->ints + header[CONTACT_SIDES],
+    solid s = {p,
+               vec_at(body),
+               body + 4,
+               p->ints + header[CONTACT_SIDE_START],
+               p->ints + header[CONTACT_SIDES],
                header[CONTACT_PLANES]};
     V3 q = T(sub)(v, s.center);
     double slack = 0x1p-49 * (fabs(q.x) + fabs(q.y) + fabs(q.z) + body[3]);

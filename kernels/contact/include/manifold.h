@@ -15,7 +15,7 @@ _Static_assert(RIM_POINTS % W == 0 && MOST_LANES % W == 0, "vectors are loaded w
 // behind the last corner have any values.
 typedef struct {
     double *x, *y, *z;
-    double *ex, *ey; // to the next corner, see set_edges
+    double *ex, *ey;               // to the next corner, see set_edges
     const uint32_t *vertex, *edge; // their numbers, of the table or of own
     uint32_t own[4];
     int n;
@@ -44,13 +44,15 @@ typedef struct {
 
 // manifold_scratch is the memory of a workspace.
 static int64_t manifold_scratch(int64_t corners, int64_t candidates) {
-    int64_t column = (corners > RIM_POINTS ? corners : RIM_POINTS) + W, values = column > candidates ? column : candidates;
+    int64_t column = (corners > RIM_POINTS ? corners : RIM_POINTS) + W;
+    int64_t values = column > candidates ? column : candidates;
     return (10 * column + values) * (int64_t)sizeof(double) + candidates * (int64_t)sizeof(candidate);
 }
 
 // lay_out divides the memory of manifold_scratch.
 static void lay_out(workspace *w, int64_t corners, int64_t candidates, void *memory) {
-    int64_t column = (corners > RIM_POINTS ? corners : RIM_POINTS) + W, values = column > candidates ? column : candidates;
+    int64_t column = (corners > RIM_POINTS ? corners : RIM_POINTS) + W;
+    int64_t values = column > candidates ? column : candidates;
     double *at = memory;
     flat *both[2] = {&w->fa, &w->fb};
     for (int i = 0; i < 2; i++) {

@@ -649,8 +649,8 @@ static void start_from_rest(group *g) {
 // start starts the sweeps of bodies that touch only bodies that do not move, see alone.h, and returns whether a world
 // is to be swept. It is for worlds far above the rounding of float64, also within the tolerance: bodies at rest that
 // are solved to the tolerance alone would creep with the warm impulses. For the same reason a block of sweeps is made
-// of such worlds where o->refine, and MORE_BLOCKS of them follow where sweeps solve a world. The other worlds keep their
-// impulses and bits.
+// of such worlds where o->refine, and MORE_BLOCKS of them follow where sweeps solve a world. The other worlds keep
+// their impulses and bits.
 static int start(group *g) {
     int open = 0, changed = 0;
     for (int l = 0; l < g->o->worlds; l++) {
