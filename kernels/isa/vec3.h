@@ -48,13 +48,16 @@ ALWAYS void T(mst3)(REAL *p, int stride, VM m, V3 a) {
     MSTORE(p + 2 * stride, m, a.z);
 }
 
-// across is an orthonormal basis of the plane orthogonal to a unit vector [Duff2017, listing 3].
-ALWAYS void T(across)(V3 n, V3 *p, V3 *q) {
-    const VF one = SET1(1);
-    VF sign = COPYSIGN(one, n.z), a = -RCP(sign + n.z), b = n.x * n.y * a;
-    *p = (V3){FMA(sign * a, n.x * n.x, one), sign * b, -sign * n.x};
+// tangent_basis makes p × q = n of a unit vector [Duff2017, listing 3]. sign is 1 or -1, of the sign of n.z where that
+// is not small: an error of n counts 1/(1 + sign·n.z) times.
+ALWAYS void T(tangent_basis)(V3 n, VF sign, V3 *p, V3 *q) {
+    VF a = -RCP(sign + n.z), b = n.x * n.y * a;
+    *p = (V3){FMA(sign * a, n.x * n.x, SET1(1)), sign * b, -sign * n.x};
     *q = (V3){b, FMA(a, n.y * n.y, sign), -n.y};
 }
+
+// across is an orthonormal basis of the plane orthogonal to a unit vector.
+ALWAYS void T(across)(V3 n, V3 *p, V3 *q) { T(tangent_basis)(n, COPYSIGN(SET1(1), n.z), p, q); }
 
 // quaternion_matrix writes the rotation of a quaternion of any length, as geom.Pose.Matrix
 // does; s is 2 over the square of its length.

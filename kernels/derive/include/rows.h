@@ -76,12 +76,10 @@ ALWAYS flat form2(flat_matrix h, flat v) { return (flat){FMA(h.xy, v.y, h.xx * v
 ALWAYS flat times2(flat_map m, flat v) { return (flat){FMA(m.xy, v.y, m.xx * v.x), FMA(m.yy, v.y, m.yx * v.x)}; }
 ALWAYS flat transposed2(flat_map m, flat v) { return (flat){FMA(m.yx, v.y, m.xx * v.x), FMA(m.yy, v.y, m.xy * v.x)}; }
 
-// tangent_basis makes e0 × e1 = n of a unit vector, by [Duff2017, listing 3]. It jumps elsewhere than across of
-// isa/vec3.h, as package derive says.
+// tangent_basis makes e0 × e1 = n of a unit vector. It jumps elsewhere than across of isa/vec3.h, as package derive
+// says.
 ALWAYS void tangent_basis(V3 n, V3 *e0, V3 *e1) {
-    VF s = SEL(LT(n.z, SET1(FLIPPED_BELOW)), SET1(-1), SET1(1)), a = -1 / (s + n.z), b = n.x * n.y * a;
-    *e0 = (V3){FMA(s * n.x * n.x, a, SET1(1)), s * b, -s * n.x};
-    *e1 = (V3){b, FMA(n.y * n.y, a, s), -n.y};
+    T(tangent_basis)(n, SEL(LT(n.z, SET1(FLIPPED_BELOW)), SET1(-1), SET1(1)), e0, e1);
 }
 ALWAYS flat within(V3 e0, V3 e1, V3 v) { return (flat){dot64(e0, v), dot64(e1, v)}; }
 
