@@ -38,7 +38,7 @@ type Shapes struct {
 	neighbors func() (starts, at []int32)
 }
 
-// maxTableVertices keeps indices of vertices far within int32. Rows with hulls beyond it, after 24 GiB
+// maxTableVertices keeps indices of vertices far within int32. Rows with hulls beyond it, after 12 GiB
 // of vertices, are declined.
 const maxTableVertices = 1 << 29
 

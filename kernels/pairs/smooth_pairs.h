@@ -155,7 +155,7 @@ static __attribute__((noinline)) void newton(const clr_call *c, clr_scratch *s, 
 // Input: the directions of trust_region.h. Output: answers. If the cores, eroded by their rolling
 // balls, are separated along the direction, the support plane and the support points bound the
 // distance, or the depth [RTR, Theorem 1]: the minimum is global. Otherwise an ellipsoid inscribed in
-// D [Kurzhanski1997] bounds the depth of ellipsoids (ref/rtr_proof.go). With the unit direction x, the support point w
+// D [Kurzhanski1997] bounds the depth of ellipsoids (ref/rtr.go). With the unit direction x, the support point w
 // of D along it, h = ⟨x, w⟩, e = |w − h·x|, the radii R and the rounding bound ρ:
 //
 //	distance = −h − R
