@@ -288,6 +288,13 @@ func (p *Problem) unitsOf(w int) units {
 	return u
 }
 
+// Units are powers of two near the masses, lengths and speeds of world w, whose input must be valid. In these units
+// scaling masses, lengths or times by powers of two changes no number of the problem.
+func (p *Problem) Units(w int) (mass, length, speed float64) {
+	u := p.unitsOf(w)
+	return u.mass, u.length, u.speed
+}
+
 func dotVec(a, b r3.Vec) float64      { return a.X*b.X + a.Y*b.Y + a.Z*b.Z }
 func crossVec(a, b r3.Vec) r3.Vec     { return r3.Cross(a, b) }
 func vecOf(s []float64) r3.Vec        { return r3.Vec{X: s[0], Y: s[1], Z: s[2]} }

@@ -81,6 +81,7 @@ var layers = map[string][]string{
 	"kernels/contact":         {"kernels"},
 	"kernels/contact/variant": {"kernels/contact/include", "kernels/isa", "kernels/shape"},
 	"kernels/contact/include": {},
+	"contact/adjoint":         {"batch", "contact", "derive", "geom", "internal/fault"},
 	"contact/scenes":          {"batch", "contact", "geom", "internal/memory"},
 	"verify":                  {"geom", "batch", "contact", "internal/fault", "internal/memory", "ref"},
 	"rollout/broadphase":      {"internal/fault", "kernels"},

@@ -1,0 +1,573 @@
+package adjoint
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// The linear system of a derivative in velocity space. The unknowns are v̂ by bodies and z by columns of the contacts:
+//
+//	Mv̂ + JᵀAz = r,  BᵀJv̂ − Sz = −s,  S = BᵀRA + D,
+//
+// and for tangents the transpose, with A and B exchanged. S is diagonal. Where it is small, which it is wherever a
+// contact is rigid, the system is singular if contacts are redundant. So S is replaced by P = max(S, εh), and what that
+// changes is made good by iterations:
+//
+//	(M + JᵀAP⁻¹BᵀJ)δv = r − JᵀAP⁻¹s,  δz = P⁻¹(BᵀJδv + s)
+//
+// with the residuals r and s of the iterate. A component of z to which the system has the eigenvalue κh converges like
+// (ε/(κ + ε))ᵏ, and one with κ = 0 keeps its start, zero: a solution of least norm, as that of a singular value
+// decomposition. The iteration removes the rounding of the factorization as well. The matrix has blocks of 6×6 numbers
+// for the bodies, and for pairs of bodies with a contact between them.
+
+// regularization is ε, a power of two. The factorization loses ε⁻¹ of the precision in each round.
+const regularization = 0x1p-20
+
+const (
+	// mostRounds bounds the iterations.
+	mostRounds = 40
+	// enough is the relative residual at which the iteration ends.
+	enough = 0x1p-48
+	// rounded is the relative residual below which it is no sign of a right hand side out of range.
+	rounded = 1e-11
+	// mostAttempts bounds how often such a part is taken away.
+	mostAttempts = 3
+	// nullRounds and nullPart find null vectors: parts of z with κ below about 3e-6 keep more than nullPart of their
+	// size for so many rounds.
+	nullRounds, nullPart = 8, 1e-5
+	// shareCompliance is the compliance of contacts that share their load in more than one way, relative to h.
+	shareCompliance = 1e-3
+)
+
+// problemSystem is the matrix M + JᵀAP⁻¹BᵀJ in the order of elimination, and its factors.
+type problemSystem struct {
+	block   []int // place by body; -1 for a body that does not move or has no contact with a mode but open
+	order   []int // body by place
+	pattern []bool
+	degree  []int
+	near    []int32 // places after k that are joined with k, for all k one after the other
+	first   []int32 // of each k in near
+	upper   []int32 // blocks (k, q) and (q, k) for each of near
+	lower   []int32
+	slot    []int32 // by both places
+	inverse [][6][6]float64
+	blocks  [][6][6]float64
+	right   [][6]float64
+}
+
+// number orders the bodies by minimum degree [George1989]: the next one is that with the fewest neighbors, of those the
+// first, and its neighbors become neighbors of each other.
+func (x *problemWorld) number() {
+	s := &x.system
+	resize(&s.block, len(x.v))
+	for b := range s.block {
+		s.block[b] = -1
+	}
+	s.order = s.order[:0]
+	for i := range x.rows {
+		if r := &x.rows[i]; r.n > 0 {
+			for _, b := range [2]int{r.a, r.b} {
+				if x.invMass[b] > 0 && s.block[b] < 0 {
+					s.block[b] = len(s.order)
+					s.order = append(s.order, b)
+				}
+			}
+		}
+	}
+	n := len(s.order)
+	resize(&s.pattern, n*n)
+	clear(s.pattern)
+	resize(&s.degree, n)
+	clear(s.degree)
+	joined := false
+	for i := range x.rows {
+		r := &x.rows[i]
+		p, q := s.block[r.a], s.block[r.b]
+		if r.n > 0 && p >= 0 && q >= 0 && !s.pattern[p*n+q] {
+			s.pattern[p*n+q], s.pattern[q*n+p] = true, true
+			s.degree[p]++
+			s.degree[q]++
+			joined = true
+		}
+	}
+	s.near, s.upper, s.lower = s.near[:0], s.upper[:0], s.lower[:0]
+	resize(&s.first, n+1)
+	resize(&s.inverse, n)
+	resize(&s.right, n)
+	if !joined {
+		clear(s.first)
+		s.blocks = s.blocks[:0]
+		return
+	}
+	s.eliminate(n)
+}
+
+// eliminate finds the order and the pattern of the factors.
+func (s *problemSystem) eliminate(n int) {
+	const done = -1
+	for k := range n {
+		next := -1
+		for i, d := range s.degree {
+			if d != done && (next < 0 || d < s.degree[next]) {
+				next = i
+			}
+		}
+		s.first[k] = int32(len(s.near))
+		for i, joined := range s.pattern[next*n : (next+1)*n] {
+			if joined && s.degree[i] != done {
+				s.near = append(s.near, int32(i)) // by old places
+			}
+		}
+		s.degree[next] = done
+		near := s.near[s.first[k]:]
+		for _, i := range near {
+			s.degree[i]--
+			for _, j := range near {
+				if i != j && !s.pattern[int(i)*n+int(j)] {
+					s.pattern[int(i)*n+int(j)] = true
+					s.degree[i]++
+				}
+			}
+		}
+		s.upper = append(s.upper, int32(next)) // the order, for now
+	}
+	s.first[n] = int32(len(s.near))
+	s.renumber(n)
+}
+
+// renumber replaces old places by new ones, and gives each block of the pattern memory.
+func (s *problemSystem) renumber(n int) {
+	places := s.degree // of old places
+	for k, old := range s.upper {
+		places[old] = k
+	}
+	for b, old := range s.block {
+		if old >= 0 {
+			s.block[b] = places[old]
+		}
+	}
+	for b, k := range s.block {
+		if k >= 0 {
+			s.order[k] = b
+		}
+	}
+	resize(&s.slot, n*n)
+	count := len(s.near)
+	resize(&s.blocks, 2*count)
+	resize(&s.upper, count)
+	resize(&s.lower, count)
+	for k := range n {
+		for i := s.first[k]; i < s.first[k+1]; i++ {
+			q := places[s.near[i]]
+			s.near[i], s.upper[i], s.lower[i] = int32(q), 2*i, 2*i+1
+			s.slot[k*n+q], s.slot[q*n+k] = 2*i, 2*i+1
+		}
+	}
+}
+
+// flat returns a twist as six numbers.
+func (t *twist) flat() [6]float64 {
+	return [6]float64{t.lin.X, t.lin.Y, t.lin.Z, t.ang.X, t.ang.Y, t.ang.Z}
+}
+
+// factor assembles and factors the matrix, and reports false if it is singular. A block of a diagonal is inverted with
+// pivoting within the block.
+func (x *problemWorld) factor() bool {
+	s := &x.system
+	clear(s.blocks)
+	for k, b := range s.order {
+		i, m := &x.inertia[b], x.bodyMass[b]
+		s.inverse[k] = [6][6]float64{
+			{m}, {1: m}, {2: m},
+			{3: i[0], 4: i[3], 5: i[4]}, {3: i[3], 4: i[1], 5: i[5]}, {3: i[4], 4: i[5], 5: i[2]},
+		}
+	}
+	n := len(s.order)
+	for i := range x.rows {
+		r := &x.rows[i]
+		p, q := s.block[r.a], s.block[r.b]
+		for k := range r.n {
+			f := 1 / r.pivot[k]
+			left, right := [2][6]float64{r.onA[k][0].flat(), r.onA[k][1].flat()},
+				[2][6]float64{r.onB[k][0].flat(), r.onB[k][1].flat()}
+			if p >= 0 {
+				addOuter(&s.inverse[p], &left[0], &right[0], f)
+			}
+			if q >= 0 {
+				addOuter(&s.inverse[q], &left[1], &right[1], f)
+			}
+			if p >= 0 && q >= 0 {
+				addOuter(&s.blocks[s.slot[p*n+q]], &left[0], &right[1], f)
+				addOuter(&s.blocks[s.slot[q*n+p]], &left[1], &right[0], f)
+			}
+		}
+	}
+	for k := range n {
+		if !invert(&s.inverse[k]) {
+			return false
+		}
+		lo, hi := s.first[k], s.first[k+1]
+		for i := lo; i < hi; i++ {
+			low := &s.blocks[s.lower[i]]
+			*low = times(low, &s.inverse[k])
+			p := int(s.near[i])
+			for j := lo; j < hi; j++ {
+				q := int(s.near[j])
+				to := &s.inverse[p]
+				if p != q {
+					to = &s.blocks[s.slot[p*n+q]]
+				}
+				subtractProduct(to, low, &s.blocks[s.upper[j]])
+			}
+		}
+	}
+	return true
+}
+
+func addOuter(m *[6][6]float64, left, right *[6]float64, f float64) {
+	for i := range m {
+		to, l := &m[i], f*left[i]
+		for j := range to {
+			to[j] += l * right[j]
+		}
+	}
+}
+
+func times(a, b *[6][6]float64) (c [6][6]float64) {
+	for i := range c {
+		for k, f := range a[i] {
+			for j := range c[i] {
+				c[i][j] += f * b[k][j]
+			}
+		}
+	}
+	return c
+}
+
+func subtractProduct(c, a, b *[6][6]float64) {
+	for i := range c {
+		to := &c[i]
+		for k, f := range a[i] {
+			for j := range to {
+				to[j] -= f * b[k][j]
+			}
+		}
+	}
+}
+
+// invert replaces a matrix by its inverse, by Gauss-Jordan elimination with pivoting of rows. It reports false if a
+// pivot is zero or not finite.
+func invert(m *[6][6]float64) bool {
+	var swap [6]int
+	for k := range m {
+		p := k
+		for i := k + 1; i < 6; i++ {
+			if math.Abs(m[i][k]) > math.Abs(m[p][k]) {
+				p = i
+			}
+		}
+		swap[k] = p
+		m[k], m[p] = m[p], m[k]
+		pivot := m[k][k]
+		if f := 1 / pivot; f-f != 0 || pivot-pivot != 0 {
+			return false
+		}
+		f, row := 1/pivot, &m[k]
+		row[k] = 1
+		for j := range row {
+			row[j] *= f
+		}
+		for i := range m {
+			if i == k {
+				continue
+			}
+			to, g := &m[i], m[i][k]
+			to[k] = 0
+			for j := range to {
+				to[j] -= g * row[j]
+			}
+		}
+	}
+	for k := 5; k >= 0; k-- {
+		if p := swap[k]; p != k {
+			for i := range m {
+				m[i][k], m[i][p] = m[i][p], m[i][k]
+			}
+		}
+	}
+	return true
+}
+
+func subtractTimes(to *[6]float64, m *[6][6]float64, v *[6]float64) {
+	for i := range to {
+		row := &m[i]
+		to[i] -= row[0]*v[0] + row[1]*v[1] + row[2]*v[2] + row[3]*v[3] + row[4]*v[4] + row[5]*v[5]
+	}
+}
+
+func subtractTransposed(to *[6]float64, m *[6][6]float64, v *[6]float64) {
+	for i, f := range v {
+		row := &m[i]
+		for j := range to {
+			to[j] -= f * row[j]
+		}
+	}
+}
+
+// solve replaces right by the solution, or by that of the transposed matrix.
+func (s *problemSystem) solve(transposed bool) {
+	n := len(s.order)
+	for k := range n {
+		b := &s.right[k]
+		if transposed {
+			b = s.divide(k, true)
+		}
+		for i := s.first[k]; i < s.first[k+1]; i++ {
+			if to := &s.right[s.near[i]]; transposed {
+				subtractTransposed(to, &s.blocks[s.upper[i]], b)
+			} else {
+				subtractTimes(to, &s.blocks[s.lower[i]], b)
+			}
+		}
+	}
+	for k := n - 1; k >= 0; k-- {
+		b := &s.right[k]
+		for i := s.first[k]; i < s.first[k+1]; i++ {
+			if from := &s.right[s.near[i]]; transposed {
+				subtractTransposed(b, &s.blocks[s.lower[i]], from)
+			} else {
+				subtractTimes(b, &s.blocks[s.upper[i]], from)
+			}
+		}
+		if !transposed {
+			s.divide(k, false)
+		}
+	}
+}
+
+// divide multiplies the right hand side of block k by the inverse of that block.
+func (s *problemSystem) divide(k int, transposed bool) *[6]float64 {
+	b := &s.right[k]
+	var out [6]float64
+	if transposed {
+		subtractTransposed(&out, &s.inverse[k], b)
+	} else {
+		subtractTimes(&out, &s.inverse[k], b)
+	}
+	for i := range b {
+		b[i] = -out[i]
+	}
+	return b
+}
+
+// sides returns the columns whose forces act on the bodies, and those whose velocities count: A and B, or B and A.
+func (r *problemRow) sides(transposed bool) (force, speed *[3][2]twist) {
+	if transposed {
+		return &r.onB, &r.onA
+	}
+	return &r.onA, &r.onB
+}
+
+// correct adds the correction of the residuals in right and left to v̂ and z.
+func (x *problemWorld) correct(transposed bool) {
+	s := &x.system
+	for i := range x.rows {
+		r := &x.rows[i]
+		force, _ := r.sides(transposed)
+		for k := range r.n {
+			f := r.left[k] / r.pivot[k]
+			s.push(r, &force[k], -f)
+		}
+	}
+	s.solve(transposed)
+	for k, b := range s.order {
+		d := &s.right[k]
+		x.hat[b].lin = r3.Add(x.hat[b].lin, vecOf(d[:]))
+		x.hat[b].ang = r3.Add(x.hat[b].ang, vecOf(d[3:]))
+	}
+	for i := range x.rows {
+		r := &x.rows[i]
+		_, speed := r.sides(transposed)
+		for k := range r.n {
+			r.z[k] += (s.along(r, &speed[k]) + r.left[k]) / r.pivot[k]
+		}
+	}
+}
+
+// push adds f times the impulses of a column to the right hand side.
+func (s *problemSystem) push(r *problemRow, on *[2]twist, f float64) {
+	for side, b := range [2]int{r.a, r.b} {
+		if k := s.block[b]; k >= 0 {
+			to, t := &s.right[k], &on[side]
+			to[0] += f * t.lin.X
+			to[1] += f * t.lin.Y
+			to[2] += f * t.lin.Z
+			to[3] += f * t.ang.X
+			to[4] += f * t.ang.Y
+			to[5] += f * t.ang.Z
+		}
+	}
+}
+
+// along is the component along a column of the velocity in the right hand side.
+func (s *problemSystem) along(r *problemRow, on *[2]twist) (sum float64) {
+	for side, b := range [2]int{r.a, r.b} {
+		if k := s.block[b]; k >= 0 {
+			v, t := &s.right[k], &on[side]
+			sum += t.lin.X*v[0] + t.lin.Y*v[1] + t.lin.Z*v[2] + t.ang.X*v[3] + t.ang.Y*v[4] + t.ang.Z*v[5]
+		}
+	}
+	return sum
+}
+
+// measure sets the residuals: right = r − Mv̂ − JᵀAz and left = BᵀJv̂ + s − Sz. It returns the square of their norm,
+// that of M⁻¹ and of 1/h.
+func (x *problemWorld) measure(transposed bool) (sum float64) {
+	s := &x.system
+	for k, b := range s.order {
+		lin := axpy(x.bar[b].lin, -x.bodyMass[b], x.hat[b].lin)
+		ang := r3.Sub(x.bar[b].ang, x.inertia[b].mul(x.hat[b].ang))
+		s.right[k] = [6]float64{lin.X, lin.Y, lin.Z, ang.X, ang.Y, ang.Z}
+	}
+	for i := range x.rows {
+		r := &x.rows[i]
+		force, speed := r.sides(transposed)
+		va, vb := &x.hat[r.a], &x.hat[r.b]
+		for k := range r.n {
+			s.push(r, &force[k], -r.z[k])
+			on := &speed[k]
+			r.left[k] = dot(on[0].lin, va.lin) + dot(on[0].ang, va.ang) + dot(on[1].lin, vb.lin) +
+				dot(on[1].ang, vb.ang) + r.right[k] - r.s[k]*r.z[k]
+			sum += r.left[k] * r.left[k] / max(r.h, r.s[k])
+		}
+	}
+	for k, b := range s.order {
+		d := &s.right[k]
+		lin, ang := vecOf(d[:]), vecOf(d[3:])
+		sum += x.invMass[b]*dot(lin, lin) + dot(ang, x.invInertia[b].mul(ang))
+	}
+	return sum
+}
+
+// regularize sets the pivots. The contacts share: see OneOfMany.
+func (x *problemWorld) regularize(share bool) {
+	for i := range x.rows {
+		r := &x.rows[i]
+		for k := range r.n {
+			if share && r.pushes(k) {
+				r.s[k] += shareCompliance * r.h
+			}
+			r.pivot[k] = max(r.s[k], regularization*r.h)
+		}
+	}
+}
+
+// pushes reports whether column k is that of the normal impulse.
+func (r *problemRow) pushes(k int) bool {
+	return r.mode == Stick && k == 2 || r.mode == Slide && k == 0
+}
+
+// settle solves the system with bar and the right hand sides of the rows, which leaves v̂ in hat for the bodies of
+// contacts. It returns the relative residual, and false without a solution.
+//
+// Cotangents of impulses, and tangents of arms or targets, may ask redundant contacts for what they cannot do: the
+// right hand side is not in the range of the matrix. The residual then tends to the part that is not, which is taken
+// away before the iteration starts again.
+func (x *problemWorld) settle(transposed bool) (residual float64, ok bool) {
+	whole, last := 0.0, 0.0
+	for attempt := range mostAttempts {
+		for _, b := range x.system.order {
+			x.hat[b] = twist{}
+		}
+		for i := range x.rows {
+			x.rows[i].z = [3]float64{}
+		}
+		if last = x.measure(transposed); last == 0 {
+			return 0, true
+		}
+		if attempt == 0 {
+			whole = last
+		}
+		stays := false
+		for range mostRounds {
+			x.correct(transposed)
+			now := x.measure(transposed)
+			slow := !(now <= last/4)
+			stays = now > 0.9*last && now > rounded*rounded*whole
+			last = now
+			if now <= enough*enough*whole || stays || slow && (now <= rounded*rounded*whole || attempt > 0) {
+				break
+			}
+		}
+		if !stays {
+			break
+		}
+		if attempt+1 < mostAttempts {
+			for i := range x.rows {
+				r := &x.rows[i]
+				for k := range r.n {
+					r.right[k] -= r.left[k]
+				}
+			}
+		}
+	}
+	residual = math.Sqrt(last / whole)
+	return residual, residual <= unsolved
+}
+
+// unsolved is the relative residual above which a system counts as one without solution.
+const unsolved = 1e-4
+
+// shared reports whether a null vector of the system has a part in a contact that slides: the map z ↦ (K + P − S)⁻¹
+// (P − S)z keeps null vectors, and shrinks the rest. It starts from numbers without pattern.
+func (x *problemWorld) shared() bool {
+	slides := false
+	for i := range x.rows {
+		r := &x.rows[i]
+		slides = slides || r.mode == Slide && r.s[0] < regularization*r.h
+	}
+	if !slides {
+		return false
+	}
+	s := &x.system
+	start := 0.0
+	for i := range x.rows {
+		r := &x.rows[i]
+		for k := range r.n {
+			_, r.z[k] = math.Modf(float64(3*i+k+1) * math.Phi)
+			r.z[k]++ // golden ratio: no two are alike
+			if k == 1 {
+				r.z[k] = -r.z[k]
+			}
+			start += r.h * r.z[k] * r.z[k]
+		}
+	}
+	for range nullRounds {
+		for k := range s.right {
+			s.right[k] = [6]float64{}
+		}
+		for i := range x.rows {
+			r := &x.rows[i]
+			for k := range r.n {
+				r.left[k] = (r.pivot[k] - r.s[k]) * r.z[k]
+				s.push(r, &r.onA[k], -r.left[k]/r.pivot[k])
+			}
+		}
+		s.solve(false)
+		part := 0.0
+		for i := range x.rows {
+			r := &x.rows[i]
+			for k := range r.n {
+				r.z[k] = (s.along(r, &r.onB[k]) + r.left[k]) / r.pivot[k]
+				if r.mode == Slide {
+					part += r.h * r.z[k] * r.z[k]
+				}
+			}
+		}
+		if part <= nullPart*nullPart*start {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,369 @@
+package adjoint
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/spatial/r3"
+
+	"clearance/contact"
+)
+
+// The equations of a world at a solution [AGIMUS2023, Contacts]. With v = v_f + M⁻¹Jᵀλ and c = Jv − c* + Rλ, the modes
+// of the contacts say
+//
+//	open   λ = 0
+//	stick  c = 0
+//	slide  λ_T = −μλ_N·t with t = c_T/‖c_T‖, and c_N = 0 (NCP) or c_N = μ‖c_T‖ (CCP).
+//
+// Let the columns of B span the impulses that a mode allows: the identity for stick, and e₁ = (−μt, 1) and e₂ = (t⊥, 0)
+// for slide. A is B, but with n in place of e₁ for the slide of the NCP, and the diagonal D is ‖c_T‖/(μλ_N) on e₂ and
+// otherwise zero. A tangent then obeys dλ = By + p with p = −λ_N·t·dμ, and
+//
+//	Aᵀdc + Dy = κ, where κ = ‖c_T‖dμ on e₁ of the CCP and otherwise zero.
+//
+// In velocity space these and their transpose are small systems by bodies; see problemSystem.
+
+// twist is the velocity of a body, or the impulse and the moment on it.
+type twist struct{ lin, ang r3.Vec }
+
+// sym3 is a symmetric matrix: xx, yy, zz, xy, xz, yz.
+type sym3 [6]float64
+
+func (s *sym3) mul(v r3.Vec) r3.Vec {
+	return r3.Vec{
+		X: s[0]*v.X + s[3]*v.Y + s[4]*v.Z,
+		Y: s[3]*v.X + s[1]*v.Y + s[5]*v.Z,
+		Z: s[4]*v.X + s[5]*v.Y + s[2]*v.Z,
+	}
+}
+
+// inverse is that of a positive definite matrix, by its adjugate.
+func (s *sym3) inverse() sym3 {
+	a, b, c, d, e, f := s[0], s[1], s[2], s[3], s[4], s[5]
+	xx, xy, xz := b*c-f*f, e*f-d*c, d*f-b*e
+	r := 1 / (a*xx + d*xy + e*xz)
+	return sym3{xx * r, (a*c - e*e) * r, (a*b - d*d) * r, xy * r, xz * r, (d*e - a*f) * r}
+}
+
+func dot(a, b r3.Vec) float64     { return a.X*b.X + a.Y*b.Y + a.Z*b.Z }
+func cross(a, b r3.Vec) r3.Vec    { return r3.Cross(a, b) }
+func vecOf(s []float64) r3.Vec    { return r3.Vec{X: s[0], Y: s[1], Z: s[2]} }
+func length(a r3.Vec) float64     { return math.Sqrt(dot(a, a)) }
+func addTo(s []float64, a r3.Vec) { s[0], s[1], s[2] = s[0]+a.X, s[1]+a.Y, s[2]+a.Z }
+func put(s []float64, a r3.Vec)   { s[0], s[1], s[2] = a.X, a.Y, a.Z }
+func axpy(a r3.Vec, f float64, b r3.Vec) r3.Vec {
+	return r3.Vec{X: a.X + f*b.X, Y: a.Y + f*b.Y, Z: a.Z + f*b.Z}
+}
+
+// problemRow is a contact. Components X, Y and Z of λ, c and the columns of A and B are those along t1, t2 and n.
+type problemRow struct {
+	a, b      int // the world is the body behind the last one
+	ra, rb    r3.Vec
+	q         [3]r3.Vec // t1, t2, n
+	mu        float64
+	target    float64
+	rT, rN    float64
+	lambda, c r3.Vec
+	h         float64 // trace of the block of G
+	scale     float64 // of the margins of the island
+	mode      Mode
+	t         r3.Vec // direction of the slip, zero without
+	columns
+}
+
+// columns are those of A and B of a contact, with all that belongs to them.
+type columns struct {
+	n        int         // number
+	cone     bool        // the first one is e₁
+	a, b     [3]r3.Vec   // of A and of B
+	onA, onB [3][2]twist // Jᵀ times the columns of A, and of B: on the bodies a and b
+	s        [3]float64  // diagonal of BᵀRA + D
+	pivot    [3]float64  // s and what regularizes it
+	z, right [3]float64  // unknowns, and the right hand side of their equations
+	left     [3]float64  // residual
+}
+
+// problemWorld has the problem of one world, and memory.
+type problemWorld struct {
+	model               contact.Model
+	mass, length, speed float64 // units, see contact.Problem.Units
+	bodies              int
+	bodyMass, invMass   []float64 // of the bodies and of the world; 0 where impulses do not move it
+	inertia, invInertia []sym3
+	free, v             []twist
+	island              []int
+	violation           []float64 // largest ‖Jv_f − c*‖ of an island, by its first body
+	rows                []problemRow
+	system              problemSystem
+	hat, bar            []twist // v̂ and v̄ of a VJP, or dv⁺ and the right hand side of a JVP
+}
+
+func (x *problemWorld) impulse() float64 { return x.mass * x.speed }
+func (x *problemWorld) spin() float64    { return x.speed / x.length }
+
+// load takes the problem of a world with the impulses of its solution, in units of its own, and forms v and c anew.
+func (x *problemWorld) load(p *contact.Problem, w int, impulse []float64, model contact.Model) {
+	x.model = model
+	x.mass, x.length, x.speed = p.Units(w)
+	x.loadBodies(p, w)
+	resize(&x.rows, int(p.Count[w]))
+	perLength, perSpeed, perImpulse, compliance := 1/x.length, 1/x.speed, 1/x.impulse(), x.mass
+	body := func(b int32) int {
+		if b < 0 {
+			return p.Bodies
+		}
+		return int(b)
+	}
+	for i := range x.rows {
+		k, r := w*p.Contacts+i, &x.rows[i]
+		r.a, r.b, r.mu = body(p.BodyA[k]), body(p.BodyB[k]), p.Friction[k]
+		r.ra, r.rb, r.target, r.rT, r.rN = r3.Vec{}, r3.Vec{}, 0, 0, 0
+		if r.a < p.Bodies {
+			r.ra = r3.Scale(perLength, vecOf(p.ArmA[3*k:]))
+		}
+		if r.b < p.Bodies {
+			r.rb = r3.Scale(perLength, vecOf(p.ArmB[3*k:]))
+		}
+		f := p.Frame[9*k : 9*k+9]
+		r.q = [3]r3.Vec{vecOf(f), vecOf(f[3:]), vecOf(f[6:])}
+		if len(p.Target) > 0 {
+			r.target = p.Target[k] * perSpeed
+		}
+		if len(p.Compliance) > 0 {
+			r.rT, r.rN = p.Compliance[2*k]*compliance, p.Compliance[2*k+1]*compliance
+		}
+		r.lambda = r3.Scale(perImpulse, vecOf(impulse[3*i:]))
+	}
+	x.form()
+}
+
+func (x *problemWorld) loadBodies(p *contact.Problem, w int) {
+	n := p.Bodies + 1
+	x.bodies = p.Bodies
+	resize(&x.bodyMass, n)
+	resize(&x.invMass, n)
+	resize(&x.inertia, n)
+	resize(&x.invInertia, n)
+	resize(&x.free, n)
+	resize(&x.v, n)
+	resize(&x.hat, n)
+	resize(&x.bar, n)
+	perMass, perInertia := 1/x.mass, 1/(x.mass*x.length*x.length)
+	perSpeed, perSpin := 1/x.speed, 1/x.spin()
+	for b := range n {
+		x.bodyMass[b], x.invMass[b], x.inertia[b], x.invInertia[b], x.free[b] = 0, 0, sym3{}, sym3{}, twist{}
+		if b == p.Bodies {
+			break
+		}
+		k := w*p.Bodies + b
+		v := p.Velocity[6*k : 6*k+6]
+		x.free[b] = twist{r3.Scale(perSpeed, vecOf(v)), r3.Scale(perSpin, vecOf(v[3:]))}
+		if m := p.Mass[k]; !math.IsInf(m, 1) {
+			i := sym3(p.Inertia[6*k : 6*k+6])
+			for j := range i {
+				i[j] *= perInertia
+			}
+			x.bodyMass[b], x.invMass[b] = m*perMass, 1/(m*perMass)
+			x.inertia[b], x.invInertia[b] = i, i.inverse()
+		}
+	}
+}
+
+// moving returns Jv of a contact.
+func (r *problemRow) moving(v []twist) r3.Vec {
+	u := r.relative(v)
+	return r3.Vec{X: dot(r.q[0], u), Y: dot(r.q[1], u), Z: dot(r.q[2], u)}
+}
+
+// relative returns the velocity of the point of b relative to that of a, in world axes.
+func (r *problemRow) relative(v []twist) r3.Vec {
+	a, b := &v[r.a], &v[r.b]
+	return r3.Sub(r3.Add(b.lin, cross(b.ang, r.rb)), r3.Add(a.lin, cross(a.ang, r.ra)))
+}
+
+// world returns the impulse l in world axes.
+func (r *problemRow) world(l r3.Vec) r3.Vec {
+	q := &r.q
+	return r3.Vec{
+		X: q[0].X*l.X + q[1].X*l.Y + q[2].X*l.Z,
+		Y: q[0].Y*l.X + q[1].Y*l.Y + q[2].Y*l.Z,
+		Z: q[0].Z*l.X + q[1].Z*l.Y + q[2].Z*l.Z,
+	}
+}
+
+// form sets v = v_f + M⁻¹Jᵀλ, c, h, and the scales of the islands.
+func (x *problemWorld) form() {
+	clear(x.v)
+	resize(&x.island, len(x.v))
+	resize(&x.violation, len(x.v))
+	for b := range x.island {
+		x.island[b], x.violation[b] = b, 0
+	}
+	for i := range x.rows {
+		r := &x.rows[i]
+		p := r.world(r.lambda)
+		x.v[r.b].lin, x.v[r.b].ang = r3.Add(x.v[r.b].lin, p), r3.Add(x.v[r.b].ang, cross(r.rb, p))
+		x.v[r.a].lin, x.v[r.a].ang = r3.Sub(x.v[r.a].lin, p), r3.Sub(x.v[r.a].ang, cross(r.ra, p))
+		if x.invMass[r.a] > 0 && x.invMass[r.b] > 0 {
+			a, b := x.root(r.a), x.root(r.b)
+			x.island[max(a, b)] = min(a, b)
+		}
+	}
+	for b := range x.v {
+		v := &x.v[b]
+		v.lin, v.ang = axpy(x.free[b].lin, x.invMass[b], v.lin), r3.Add(x.free[b].ang, x.invInertia[b].mul(v.ang))
+	}
+	for i := range x.rows {
+		r := &x.rows[i]
+		c := r.moving(x.v)
+		r.c = r3.Vec{X: c.X + r.rT*r.lambda.X, Y: c.Y + r.rT*r.lambda.Y, Z: c.Z - r.target + r.rN*r.lambda.Z}
+		r.h = x.traceOf(r) + 2*r.rT + r.rN
+		c = r.moving(x.free)
+		c.Z -= r.target
+		of := x.islandOf(r)
+		x.violation[of] = max(x.violation[of], length(c))
+	}
+	for i := range x.rows {
+		x.rows[i].scale = x.violation[x.islandOf(&x.rows[i])]
+	}
+}
+
+func (x *problemWorld) root(b int) int {
+	for x.island[b] != b {
+		x.island[b] = x.island[x.island[b]]
+		b = x.island[b]
+	}
+	return b
+}
+
+func (x *problemWorld) islandOf(r *problemRow) int {
+	if x.invMass[r.b] > 0 {
+		return x.root(r.b)
+	}
+	return x.root(r.a)
+}
+
+// traceOf is the trace of the block JM⁻¹Jᵀ of a contact: a body of mass m and inertia I adds 3/m + ‖r‖²·tr I⁻¹ −
+// rᵀI⁻¹r.
+func (x *problemWorld) traceOf(r *problemRow) float64 {
+	ia, ib := &x.invInertia[r.a], &x.invInertia[r.b]
+	return 3*(x.invMass[r.a]+x.invMass[r.b]) +
+		dot(r.ra, r.ra)*(ia[0]+ia[1]+ia[2]) - dot(r.ra, ia.mul(r.ra)) +
+		dot(r.rb, r.rb)*(ib[0]+ib[1]+ib[2]) - dot(r.rb, ib.mul(r.rb))
+}
+
+// most bounds the pivots: a contact whose e₂ has this much of h does not leave its direction.
+const most = 1e30
+
+// setMode finds the mode of a contact by the natural map of the law, Π_K(λ − (c + Γ)/h), which is λ at solutions: the
+// point that is projected lies in the polar cone, in K, or between both. It does not depend on how well the solution
+// resolves zeros of λ and c.
+func (x *problemWorld) setMode(r *problemRow) {
+	slip := math.Hypot(r.c.X, r.c.Y)
+	u := axpy(r.lambda, -1/r.h, r.c)
+	if x.model == contact.NCP {
+		u.Z -= r.mu * slip / r.h
+	}
+	t := math.Hypot(u.X, u.Y)
+	r.t = r3.Vec{}
+	if t > 0 {
+		r.t = r3.Vec{X: -u.X / t, Y: -u.Y / t}
+	}
+	switch {
+	case r.mu*t <= -u.Z:
+		r.mode = Open
+	case t <= r.mu*u.Z && r.mu > 0:
+		r.mode = Stick
+	default:
+		r.mode = Slide
+	}
+	r.n, r.cone = 0, false
+	n := r3.Vec{Z: 1}
+	switch r.mode {
+	case Stick:
+		r.add(r3.Vec{X: 1}, r3.Vec{X: 1}, r.rT)
+		r.add(r3.Vec{Y: 1}, r3.Vec{Y: 1}, r.rT)
+		r.add(n, n, r.rN)
+	case Slide:
+		e := axpy(n, -r.mu, r.t)
+		r.cone = true
+		if x.model == contact.CCP {
+			r.add(e, e, r.rN+r.mu*r.mu*r.rT)
+		} else {
+			r.add(n, e, r.rN)
+		}
+		if normal := r.mu * r.lambda.Z; normal > 0 && slip < most*r.h*normal {
+			across := r3.Vec{X: -r.t.Y, Y: r.t.X}
+			r.add(across, across, r.rT+slip/normal)
+		}
+	}
+}
+
+// add adds a column a of A and b of B, and what stands for it on the diagonal of BᵀRA + D.
+func (r *problemRow) add(a, b r3.Vec, s float64) {
+	k := r.n
+	r.n++
+	r.store(k, a, &r.columns.a, &r.onA)
+	r.store(k, b, &r.columns.b, &r.onB)
+	r.s[k] = s
+	r.z[k], r.right[k] = 0, 0
+}
+
+// store keeps column k and Jᵀ times it.
+func (r *problemRow) store(k int, column r3.Vec, to *[3]r3.Vec, on *[3][2]twist) {
+	to[k] = column
+	d := r.world(column)
+	on[k][0] = twist{r3.Scale(-1, d), r3.Scale(-1, cross(r.ra, d))}
+	on[k][1] = twist{d, cross(r.rb, d)}
+}
+
+// margin is how far a contact is from a change of its mode, relative to the scale of its island.
+func (x *problemWorld) margin(r *problemRow) (m float64) {
+	slip, force := math.Hypot(r.c.X, r.c.Y), math.Hypot(r.lambda.X, r.lambda.Y)
+	switch {
+	case r.mode == Open && x.model == contact.CCP:
+		m = r.c.Z - r.mu*slip
+	case r.mode == Open:
+		m = r.c.Z
+	case r.mode == Stick:
+		m = r.h * min(r.lambda.Z, r.mu*r.lambda.Z-force)
+	case r.mu > 0:
+		m = min(r.h*r.lambda.Z, slip)
+	default:
+		m = r.h * r.lambda.Z
+	}
+	if !(m > 0) {
+		return 0
+	}
+	return m / r.scale
+}
+
+// least is the margin below which a world is on a boundary.
+const least = 1e-6
+
+// judge sets the modes of the contacts, the margin and what follows from it. residual is that of the solution.
+func (x *problemWorld) judge(residual float64, out *Report, w, contacts int) Smoothness {
+	modes := out.Mode[w*contacts : (w+1)*contacts]
+	clear(modes)
+	margin, nearest, boundary := math.Inf(1), int32(-1), false
+	for i := range x.rows {
+		r := &x.rows[i]
+		x.setMode(r)
+		modes[i] = r.mode
+		m := x.margin(r)
+		if m < margin {
+			margin, nearest = m, int32(i)
+		}
+		boundary = boundary || !(m > least) || !(m*r.scale*x.speed > residual)
+	}
+	out.Margin[w], out.Nearest[w] = margin, nearest
+	if boundary {
+		return Boundary
+	}
+	return Smooth
+}
+
+// none writes the report of a world that has no derivative.
+func (r *Report) none(w int) {
+	r.Smoothness[w], r.Margin[w], r.Residual[w] = None, 0, 0
+}
