@@ -98,6 +98,9 @@ func (f *Features) setCore(core geom.Shape) error {
 // Shape returns the shape.
 func (f *Features) Shape() geom.Shape { return f.shape }
 
+// IsPlane reports whether the shape is a half-space.
+func (f *Features) IsPlane() bool { return f.form == formPlane }
+
 // boxHull is the hull of the corners of a box.
 func boxHull(half r3.Vec) *hull.Hull {
 	var corners []r3.Vec
@@ -222,14 +225,26 @@ func (p *placed) find(d r3.Vec, out *flat) {
 	}
 }
 
+// lateral returns the direction in which the lowest corner of a rim lies along d, a unit vector of the frame of the
+// shape, and the length of the part of d across the axis.
+func lateral(d r3.Vec) (x, y, length float64) {
+	length = math.Sqrt(d.X*d.X + d.Y*d.Y)
+	if length >= level {
+		return d.X / length, d.Y / length, length
+	}
+	return 1, 0, length
+}
+
+// onRim is corner i of a rim at z, whose corner 0 lies in the direction of x and y.
+func onRim(radius, z, x, y float64, i uint32) r3.Vec {
+	cos, sin := rim[i][0], rim[i][1]
+	return r3.Vec{X: radius * (x*cos - y*sin), Y: radius * (y*cos + x*sin), Z: z}
+}
+
 // findFrustum takes a cap or the generator of the side that faces d.
 func (p *placed) findFrustum(d r3.Vec, out *flat) {
-	lateral := math.Sqrt(d.X*d.X + d.Y*d.Y)
-	x, y := 1.0, 0.0
-	if lateral >= level {
-		x, y = d.X/lateral, d.Y/lateral
-	}
-	side := (2*p.half*lateral + (p.bottom-p.top)*d.Z) / p.slant
+	x, y, l := lateral(d)
+	side := (2*p.half*l + (p.bottom-p.top)*d.Z) / p.slant
 	radius, z, first := p.top, p.half, uint32(upperRim)
 	if d.Z < 0 {
 		radius, z, first = p.bottom, -p.half, lowerRim
@@ -243,9 +258,7 @@ func (p *placed) findFrustum(d r3.Vec, out *flat) {
 			if z < 0 { // counter-clockwise as seen from outside
 				i = (rimPoints - k) % rimPoints
 			}
-			cos, sin := rim[i][0], rim[i][1]
-			v := r3.Vec{X: radius * (x*cos - y*sin), Y: radius * (y*cos + x*sin), Z: z}
-			out.add(p.at(v), first+i, first+k)
+			out.add(p.at(onRim(radius, z, x, y, i)), first+i, first+k)
 		}
 	case side >= mostTilt:
 		out.add(p.at(r3.Vec{X: p.bottom * x, Y: p.bottom * y, Z: -p.half}), lowerEnd, 0)

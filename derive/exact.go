@@ -331,6 +331,10 @@ func (s *system) parallelFeatures(p *problem, theta float64) Smoothness {
 // Smoothness says what the derivatives are.
 func (d *Derivative) Smoothness() Smoothness { return d.smoothness }
 
+// OtherNormal reports whether there may be another normal: that of another minimum of the depth, or of the same point.
+// Of rows that are not unique and have none, features are parallel, or a witness is at the end of its feature.
+func (d *Derivative) OtherNormal() bool { return d.other }
+
 // VJP returns the vector-Jacobian product: the gradient with respect to the twists of both bodies of a scalar
 // whose gradient with respect to the answer is c. A cotangent of the normal counts by its part orthogonal to
 // the normal.

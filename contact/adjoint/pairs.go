@@ -1,0 +1,113 @@
+package adjoint
+
+import (
+	"clearance/contact"
+	"clearance/derive"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// The derivative of the contact points of a pair with respect to the poses of both shapes.
+//
+// A manifold is a function of the poses, of the normal, and where points lie at the witnesses of the distance and the
+// witnesses; features are fixed. Package contact has the derivative of the points for a fixed normal, package derive
+// that of the normal, the distance and the witnesses. Normals between parallel features, which the latter leaves out
+// because the witnesses are not unique, rotate with the body of the face that determines them.
+
+// PairCotangent is the gradient of a scalar with respect to a manifold: its normal, positions and gaps of its points.
+// That of the normal counts by its part orthogonal to the normal.
+type PairCotangent = contact.ManifoldCotangent
+
+// PairWorkspace is the memory of derivatives of pairs. The zero value is ready. It belongs to one goroutine.
+type PairWorkspace struct {
+	points contact.Workspace
+	derive derive.Workspace
+	g      contact.PointsGradient
+}
+
+// VJP returns the vector-Jacobian product of a manifold, as [contact.Workspace.Build] made it of the pair: the
+// gradients with respect to the twists of both poses (velocity of the position, angular velocity, world axes) of a
+// scalar whose gradient with respect to the manifold is bar.
+//
+// The gradient is that of a differentiable function where smoothness is [derive.Smooth] or [derive.UniqueFeatures].
+// Elsewhere the manifold has different derivatives in different directions, or none; of what is not determined, points
+// move and the normal rotates with the mean of both bodies.
+func (w *PairWorkspace) VJP(p *contact.Pair, m *contact.Manifold, bar *PairCotangent) (a, b [6]float64,
+	smoothness derive.Smoothness) {
+	g := &w.g
+	w.points.PointsVJP(p, m, bar, g)
+	a, b = g.A, g.B
+	normal := r3.Add(g.Normal, bar.Normal)
+	smoothness = w.normalVJP(p, normal, &a, &b)
+	if g.OneSided && smoothness.Full() {
+		smoothness = derive.NotUnique
+	}
+	return a, b, smoothness
+}
+
+// normalVJP adds the product of the normal, and of the distance and the witnesses where points lie there.
+func (w *PairWorkspace) normalVJP(p *contact.Pair, normal r3.Vec, a, b *[6]float64) derive.Smoothness {
+	g := &w.g
+	if !g.AtWitnesses {
+		switch {
+		case p.A.IsPlane():
+			rotateNormal(p.Normal, normal, 1, a)
+			return derive.UniqueFeatures
+		case p.B.IsPlane():
+			rotateNormal(p.Normal, normal, 1, b)
+			return derive.UniqueFeatures
+		}
+	}
+	row := derive.Row{A: p.A.Shape(), B: p.B.Shape(), PoseA: p.PoseA, PoseB: p.PoseB, Answered: true,
+		Value: p.Distance, Gap: p.Gap, Normal: p.Normal, WitnessA: p.WitnessA, WitnessB: p.WitnessB}
+	d := w.derive.Exact(&row)
+	smoothness := d.Smoothness()
+	bar := derive.Cotangent{Value: g.Distance}
+	if smoothness.Full() {
+		bar.Normal, bar.WitnessA, bar.WitnessB = normal, g.WitnessA, g.WitnessB
+	} else {
+		push(a, g.WitnessA, r3.Sub(p.WitnessA, p.PoseA.Position))
+		push(b, g.WitnessB, r3.Sub(p.WitnessB, p.PoseB.Position))
+	}
+	twists := d.VJP(&bar)
+	for i := range a {
+		a[i] += twists[i]
+		b[i] += twists[6+i]
+	}
+	if smoothness.Full() {
+		return smoothness
+	}
+	owner, certain := w.points.FaceOwner(p)
+	switch owner {
+	case contact.FaceOfA:
+		rotateNormal(p.Normal, normal, 1, a)
+	case contact.FaceOfB:
+		rotateNormal(p.Normal, normal, 1, b)
+	default:
+		rotateNormal(p.Normal, normal, 0.5, a)
+		rotateNormal(p.Normal, normal, 0.5, b)
+	}
+	if certain && smoothness == derive.NotUnique && !d.OtherNormal() && !g.AtWitnesses {
+		return derive.UniqueFeatures
+	}
+	return smoothness
+}
+
+// rotateNormal adds the product of a normal that rotates with a body: dn = ω×n.
+func rotateNormal(n, bar r3.Vec, share float64, g *[6]float64) {
+	t := r3.Scale(share, r3.Cross(n, bar))
+	g[3] += t.X
+	g[4] += t.Y
+	g[5] += t.Z
+}
+
+// push adds the wrench of a force at an arm.
+func push(g *[6]float64, force, arm r3.Vec) {
+	t := r3.Cross(arm, force)
+	g[0] += force.X
+	g[1] += force.Y
+	g[2] += force.Z
+	g[3] += t.X
+	g[4] += t.Y
+	g[5] += t.Z
+}
