@@ -74,9 +74,9 @@ type pointGradient struct {
 	normal r3.Vec
 }
 
-// PointsVJP sets g to the vector-Jacobian product of the points of a manifold, as [Workspace.Build] made it of
-// the pair: the gradient of a scalar whose gradient with respect to the manifold is bar. The cotangent of its normal is not
-// looked at, since the normal is held. Of the manifold it reads N and the points, of the pair not the gap.
+// PointsVJP sets g to the vector-Jacobian product of the points of a manifold, as [Workspace.Build] made it of the
+// pair: the gradient of a scalar whose gradient with respect to the manifold is bar. The cotangent of its normal is not
+// read, since the normal is held. Of the manifold it reads N and the points, of the pair all but the distance and gap.
 func (w *Workspace) PointsVJP(p *Pair, m *Manifold, bar *ManifoldCotangent, g *PointsGradient) {
 	*g = PointsGradient{}
 	if p.A.form == formPlane || p.B.form == formPlane {
