@@ -98,9 +98,9 @@ var layers = map[string][]string{
 	"cmd/batchbench":         {anything},
 	"cmd/clearview":          {anything},
 	"cmd/genlayout":          {"batch", "geom", "internal/layout"},
-	"cmd/libclearance": {".", "batch", "contact", "cpu", "dataset", "dataset/stream", "derive", "dispatch",
-		"engine", "geom", "geom/hull", "geom/mesh", "internal/audit", "internal/kinematics", "internal/memory",
-		"internal/rowtrace", "internal/score", "rollout", "rollout/sweep"},
+	"cmd/libclearance": {".", "batch", "contact", "contact/adjoint", "cpu", "dataset", "dataset/stream", "derive",
+		"dispatch", "engine", "geom", "geom/hull", "geom/mesh", "internal/audit", "internal/kinematics",
+		"internal/memory", "internal/rowtrace", "internal/score", "rollout", "rollout/sweep"},
 	"tests": {anything}, // and the packages below it
 	// the laboratory, whose table is in lab/README.md
 	"lab/cmd/lab": {anything},

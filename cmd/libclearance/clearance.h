@@ -637,6 +637,21 @@ int32_t clearance_job_cancel(clearance_job job, clearance_error *error);
 int32_t clearance_contact_solve(clearance_array *arrays, int64_t count, int64_t wait_ms, clearance_job *job,
                                 clearance_report *report, clearance_error *error);
 
+// clearance_contact_vjp multiplies cotangents with the derivative of the solutions of contact problems. It reads the
+// problem as clearance_contact_solve does (warm excepted) with model, workers, and impulse [W,C,3], residual and status
+// [W] of its solution; velocity_bar [W,B,6], the gradient of a function by solved_velocity, and if it is given
+// impulse_bar [W,C,3]. It fills those that are given of the gradients of the function: velocity_gradient [W,B,6],
+// mass_gradient [W,B], inertia_gradient [W,B,6], arm_a_gradient and arm_b_gradient [W,C,3], frame_gradient [W,C,3,3],
+// normal_gradient [W,C,3] (by n, with which the frame rotates), target_gradient and friction_gradient [W,C],
+// compliance_gradient [W,C,2]; and of smoothness [W] uint8 (0: smooth, 1: boundary, a contact is about to change its
+// mode, 2: one of many, contacts that slide share their load in more than one way, 3: none, gradients are zero), margin
+// [W] (relative, to the nearest change of mode), nearest [W] int32 (the contact with this margin; -1: none),
+// adjoint_residual [W] (of the linear system, relative) and mode [W,C] uint8 (0: open, 1: stick, 2: slide). The counts
+// of the report are, in their order, worlds with a derivative, 0, 0, and those without. Otherwise it is
+// clearance_submit.
+int32_t clearance_contact_vjp(clearance_array *arrays, int64_t count, int64_t wait_ms, clearance_job *job,
+                              clearance_report *report, clearance_error *error);
+
 // clearance_contact_points finds the contact points of N pairs with gaps of at most max_gap metres. It fills status [N]
 // uint8 (0: farther apart, 1: points, 2: undecided, 3: invalid), count [N] int32, normal [N,3], lower [N] (a lower
 // bound of the gap along the normal), position [N,4,3], gap [N,4], and id [N,4] uint64, which lasts as long as the

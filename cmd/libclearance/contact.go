@@ -124,8 +124,8 @@ func (s *solutionArrays) store(from *contact.Solution) {
 	}
 }
 
-// problemOf takes a contact problem, the options and the columns of the solution from the arrays of a call.
-func problemOf(a *arrays) (*contact.Problem, contact.Options, *solutionArrays) {
+// problemColumns takes a contact problem from the arrays of a call, without impulses to start from.
+func problemColumns(a *arrays) *contact.Problem {
 	w, b, c := a.size("worlds"), a.size("bodies"), a.size("contacts")
 	wb, wc := product(w, b), product(w, c)
 	real := func(name string, per, n int) []float64 { return needed[float64](a, name, product(per, n), false) }
@@ -136,6 +136,13 @@ func problemOf(a *arrays) (*contact.Problem, contact.Options, *solutionArrays) {
 		Friction: real("friction", 1, wc)}
 	p.Target = numbers[float64](a, "target", wc, false)
 	p.Compliance = numbers[float64](a, "compliance", product(2, wc), false)
+	return p
+}
+
+// problemOf takes a contact problem, the options and the columns of the solution from the arrays of a call.
+func problemOf(a *arrays) (*contact.Problem, contact.Options, *solutionArrays) {
+	p := problemColumns(a)
+	w, wb, wc := p.Worlds, product(p.Worlds, p.Bodies), product(p.Worlds, p.Contacts)
 	p.Warm = numbers[float64](a, "warm", product(3, wc), false)
 	o := contact.Options{Model: enumOf(a, "model", contact.Models), Tolerance: a.number("tolerance", 0),
 		Relaxation: a.number("relaxation", 0), Sweeps: limitOf(a.whole("max_sweeps", 0)),

@@ -635,6 +635,7 @@ static const struct {
     CALL(job_progress, 6),
     CALL(job_cancel, 6),
     CALL(contact_solve, 12),
+    CALL(contact_vjp, 12),
     CALL(contact_points, 12),
     CALL(simulation_open, 6),
     CALL(simulation_run, 8),

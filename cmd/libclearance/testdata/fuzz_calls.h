@@ -287,23 +287,57 @@ static void add_positive(struct list *l, const char *name, int64_t n) {
 }
 static void add_poses(struct list *l, const char *name, int64_t n) { add(l, name, CLEARANCE_FLOAT64, 7 * n, poses(n)); }
 
-static void call_contact_solve(void) {
-    int64_t w = 1 + below(4), b = 1 + below(4), c = below(5);
-    struct list l = list_of();
-    add_whole(&l, "worlds", w), add_whole(&l, "bodies", b), add_whole(&l, "contacts", c);
-    add_positive(&l, "mass", w * b), add_inertias(&l, w * b), add_reals(&l, "velocity", 6 * w * b);
-    add_indices(&l, "count", w, c + 1);
+// add_problems adds contact problems.
+static void add_problems(struct list *l, int64_t w, int64_t b, int64_t c) {
+    add_whole(l, "worlds", w), add_whole(l, "bodies", b), add_whole(l, "contacts", c);
+    add_positive(l, "mass", w * b), add_inertias(l, w * b), add_reals(l, "velocity", 6 * w * b);
+    add_indices(l, "count", w, c + 1);
     int32_t *a = indices(w * c, b), *o = indices(w * c, b);
     for (int64_t i = 0; a && o && i < w * c && !bad(); i++) o[i] = a[i] == 0 ? -1 : a[i] - 1;
-    add(&l, "body_a", CLEARANCE_INT32, w * c, a), add(&l, "body_b", CLEARANCE_INT32, w * c, o);
-    add_reals(&l, "arm_a", 3 * w * c), add_reals(&l, "arm_b", 3 * w * c);
+    add(l, "body_a", CLEARANCE_INT32, w * c, a), add(l, "body_b", CLEARANCE_INT32, w * c, o);
+    add_reals(l, "arm_a", 3 * w * c), add_reals(l, "arm_b", 3 * w * c);
     double *f = reals(9 * w * c);
     for (int64_t i = 0; f && i < w * c && !bad(); i++)
         for (int k = 0; k < 9; k++) f[9 * i + k] = k % 4 == 0;
-    add(&l, "frame", CLEARANCE_FLOAT64, 9 * w * c, f);
-    add_positive(&l, "friction", w * c);
-    if (one_in(2)) add_reals(&l, "target", w * c);
-    if (one_in(2)) add_positive(&l, "compliance", 2 * w * c);
+    add(l, "frame", CLEARANCE_FLOAT64, 9 * w * c, f);
+    add_positive(l, "friction", w * c);
+    if (one_in(2)) add_reals(l, "target", w * c);
+    if (one_in(2)) add_positive(l, "compliance", 2 * w * c);
+}
+
+static void call_contact_vjp(void) {
+    int64_t w = 1 + below(4), b = 1 + below(4), c = below(5);
+    struct list l = list_of();
+    add_problems(&l, w, b, c);
+    add_reals(&l, "impulse", 3 * w * c), add_reals(&l, "residual", w), add_bytes(&l, "status", w, 3);
+    add_reals(&l, "velocity_bar", 6 * w * b);
+    if (one_in(2)) add_reals(&l, "impulse_bar", 3 * w * c);
+    add_whole(&l, "model", below(2));
+    if (one_in(4)) add_whole(&l, "workers", 2);
+    static const struct {
+        const char *name;
+        int64_t bodies, contacts, worlds;
+    } out[] = {
+        {"velocity_gradient", 6, 0, 0},   {"mass_gradient", 1, 0, 0},
+        {"inertia_gradient", 6, 0, 0},    {"arm_a_gradient", 0, 3, 0},
+        {"arm_b_gradient", 0, 3, 0},      {"frame_gradient", 0, 9, 0},
+        {"normal_gradient", 0, 3, 0},     {"target_gradient", 0, 1, 0},
+        {"friction_gradient", 0, 1, 0},   {"margin", 0, 0, 1},
+        {"compliance_gradient", 0, 2, 0}, {"adjoint_residual", 0, 0, 1},
+    };
+    for (int i = 0; i < 12; i++)
+        if (one_in(2)) add_reals(&l, out[i].name, w * (b * out[i].bodies + c * out[i].contacts + out[i].worlds));
+    add_indices(&l, "nearest", w, 1), add_bytes(&l, "smoothness", w, 1), add_bytes(&l, "mode", w * c, 1);
+    close_list(&l);
+    clearance_job *j = job_place();
+    clearance_error *e = error_place();
+    ended(clearance_contact_vjp(l.at, l.count, wait_ms(), j, report_place(), e), e, j);
+}
+
+static void call_contact_solve(void) {
+    int64_t w = 1 + below(4), b = 1 + below(4), c = below(5);
+    struct list l = list_of();
+    add_problems(&l, w, b, c);
     if (one_in(2)) add_reals(&l, "warm", 3 * w * c);
     add_whole(&l, "model", below(2)), add_whole(&l, "max_sweeps", 50), add_whole(&l, "max_steps", 10);
     if (bad()) add_number(&l, "tolerance", 1e-6), add_number(&l, "relaxation", 1);
