@@ -15,8 +15,9 @@ import (
 // ContactTime is the derivative of the time of a first contact with respect to the way points beside it.
 type ContactTime struct {
 	// Regular says that the time is differentiable: the contact lies between two way points, at a pair of unique
-	// witnesses that approach each other. Without it there are no derivatives.
-	Regular bool
+	// witnesses that approach each other. Without it there are no derivatives, and Smoothness says why.
+	Regular    bool
+	Smoothness TimeSmoothness
 
 	Time     float64 // at which the parts touch
 	Rate     float64 // derivative of their distance by time
@@ -25,6 +26,27 @@ type ContactTime struct {
 	// A and B are the gradients with respect to the twists of both bodies at both way points.
 	A, B [2][BodyWidth]float64
 }
+
+// TimeSmoothness says what the derivative of the time of a first contact is. The C interface has the codes: append,
+// never renumber.
+type TimeSmoothness uint8
+
+// Codes of times of contact. All but TimeRegular have no derivative.
+const (
+	TimeNone           TimeSmoothness = iota // no contact, or none that is decided
+	TimeRegular                              // between two way points, at unique witnesses that approach each other
+	TimeWayPoint                             // at a way point, where velocities change, or at an end of the motion
+	TimeNotUnique                            // the parts touch at several points, or along several normals
+	TimeGrazing                              // the distance does not decrease: the time is the root of a double zero
+	TimeHalfRevolution                       // a body rotates by half a revolution, in either direction
+	TimeSmoothnessCount
+)
+
+// TimeSmoothnesses are the names of the codes.
+var TimeSmoothnesses = batch.Names[TimeSmoothness]{What: "time smoothness", List: []string{
+	"none", "regular", "way point", "not unique", "grazing", "half revolution"}}
+
+func (s TimeSmoothness) String() string { return TimeSmoothnesses.Name(s) }
 
 // leastRate is the least speed of approach of a regular contact, relative to the speeds of the bodies: below it the
 // motions graze, and the time of the contact has the derivative of a root.
@@ -45,37 +67,64 @@ func (w *Workspace) ContactTime(bodies *batch.Bodies, motions *batch.Motions, re
 	if i < 0 || i >= results.N {
 		return c, errors.New("derive: no such row of the sweep")
 	}
-	t := results.T1[i]
-	last := float64(motions.WayPoints() - 1)
-	if batch.SweepState(results.State[i]) != batch.SweepContact || !(t > 0 && t < last) {
-		return c, nil
+	pair := i % len(motions.TemplateA)
+	return w.contactTime(bodies, motions, &touch{World: i / len(motions.TemplateA),
+		Place: [2]int32{motions.TemplateA[pair], motions.TemplateB[pair]},
+		Part:  [2]int32{results.PartA[i], results.PartB[i]}, Time: results.T1[i],
+		Decided: batch.SweepState(results.State[i]) == batch.SweepContact}), nil
+}
+
+// touch is a first contact as a sweep has found it.
+type touch struct {
+	World       int
+	Place, Part [2]int32
+	Time        float64
+	Decided     bool
+}
+
+func (w *Workspace) contactTime(bodies *batch.Bodies, motions *batch.Motions, x *touch) (c ContactTime) {
+	t, last := x.Time, float64(motions.WayPoints()-1)
+	switch {
+	case !x.Decided || !(t >= 0 && t <= last):
+		return c
+	case t == 0 || t == last:
+		c.Smoothness = TimeWayPoint
+		return c
 	}
-	world, pair := i/len(motions.TemplateA), i%len(motions.TemplateA)
 	c.WayPoint = int(t)
 	var sides [2]mover
-	for k, place := range [2]int32{motions.TemplateA[pair], motions.TemplateB[pair]} {
-		part := [2]int32{results.PartA[i], results.PartB[i]}[k]
-		body := motions.Body(world, place)
-		if body < 0 || part < 0 || int(part) >= len(bodies.Parts(body)) {
-			return c, nil
+	for k, place := range x.Place {
+		if place < 0 {
+			return c
 		}
-		from, errFrom := motions.Pose(world, c.WayPoint, place).Normalized()
-		to, errTo := motions.Pose(world, c.WayPoint+1, place).Normalized()
+		body, part := motions.Body(x.World, place), x.Part[k]
+		if body < 0 || part < 0 || int(part) >= len(bodies.Parts(body)) {
+			return c
+		}
+		from, errFrom := motions.Pose(x.World, c.WayPoint, place).Normalized()
+		to, errTo := motions.Pose(x.World, c.WayPoint+1, place).Normalized()
 		if errFrom != nil || errTo != nil {
-			return c, nil
+			return c
 		}
 		sides[k] = newMover(from, to)
 		sides[k].body, sides[k].part = body, int(part)
 		sides[k].shape = bodies.Library().Shape(bodies.Parts(body)[part].Shape)
 		if !(sides[k].angle < math.Pi-1e-6) {
-			return c, nil
+			c.Smoothness = TimeHalfRevolution
+			return c
 		}
 	}
-	s := t - float64(c.WayPoint)
+	w.polish(bodies, &sides, t-float64(c.WayPoint), &c)
+	return c
+}
+
+// polish finds the time s after the way point at which both sides touch, and differentiates it.
+func (w *Workspace) polish(bodies *batch.Bodies, sides *[2]mover, s float64, c *ContactTime) {
 	for range 8 { // Newton's method for δ = 0; the sweep ends within its tolerance of the contact
-		d, g := w.touching(bodies, &sides, s)
+		d, g := w.touching(bodies, sides, s)
 		if !d.Smoothness().Full() {
-			return c, nil
+			c.Smoothness = TimeNotUnique
+			return
 		}
 		c.Rate = 0
 		speed := 0.0
@@ -85,11 +134,13 @@ func (w *Workspace) ContactTime(bodies *batch.Bodies, motions *batch.Motions, re
 			speed += r3.Norm(m.velocity) + r3.Norm(m.rotation)*m.shape.BoundingRadius()
 		}
 		if !(c.Rate < -leastRate*speed) {
-			return c, nil
+			c.Smoothness = TimeGrazing
+			return
 		}
 		step := -d.s.value / c.Rate
 		if s += step; !(s > 0 && s < 1) {
-			return c, nil
+			c.Smoothness = TimeWayPoint
+			return
 		}
 		if c.Time = float64(c.WayPoint) + s; math.Abs(step) > 1e-9 { // the next one is of its square
 			continue
@@ -97,10 +148,10 @@ func (w *Workspace) ContactTime(bodies *batch.Bodies, motions *batch.Motions, re
 		for k, to := range [2]*[2][BodyWidth]float64{&c.A, &c.B} {
 			sides[k].wayPoints(to, s, r3.Scale(-1/c.Rate, g[k][0]), r3.Scale(-1/c.Rate, g[k][1]))
 		}
-		c.Regular = true
-		return c, nil
+		c.Regular, c.Smoothness = true, TimeRegular
+		return
 	}
-	return c, nil
+	c.Smoothness = TimeGrazing
 }
 
 // mover is a body between two way points: position from + s·velocity, rotation exp(s·rotation)·first.

@@ -10,6 +10,7 @@ import (
 
 	"clearance/batch"
 	"clearance/contact"
+	"clearance/derive"
 	"clearance/geom"
 )
 
@@ -108,6 +109,7 @@ type description struct {
 	Solvers     []string               `json:"solvers"`
 	Derivatives []string               `json:"derivatives"`
 	Smoothness  []string               `json:"smoothness"`
+	Times       []string               `json:"time_smoothness"` // of contacts of sweeps
 	MaxShapes   int                    `json:"max_shapes"`
 	Contact     contactDescription     `json:"contact"`
 }
@@ -161,6 +163,7 @@ func describe() description {
 		Methods: names(batch.MethodCount), Precisions: names(batch.PrecisionCount),
 		Statuses: names(batch.StatusCount), Solvers: names(batch.SolverCount),
 		Derivatives: names(batch.DerivativeModeCount), Smoothness: names(batch.SmoothnessCount),
+		Times:     derive.TimeSmoothnesses.List,
 		MaxShapes: batch.MaxShapes,
 		Contact: contactDescription{contact.Models.List, contact.Rules.List, contact.RestitutionLaws.List,
 			contact.Statuses.List, contact.StepStatuses.List, contact.ManifoldStatuses.List}}

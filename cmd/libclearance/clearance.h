@@ -508,6 +508,15 @@ int32_t clearance_found_free(clearance_found found, clearance_error *error);
 int32_t clearance_sweep(clearance_engine engine, clearance_motions *motions, clearance_contacts *contacts,
                         int64_t wait_ms, clearance_job *job, clearance_report *report, clearance_error *error);
 
+// clearance_sweep_derive differentiates the times of N first contacts with respect to the twists of the way points. It
+// reads world (ascending), place_a and place_b (-1: no pair), part_a and part_b int32 [N], state uint8 [N], t1 [N] as
+// those of clearance_sweep, and weights [N], the gradient of a scalar with respect to the times. It fills those that
+// are given of gradients [W,T,M,6], time [N] at which the parts touch, and smoothness uint8 [N] (time_smoothness of
+// clearance_describe): rows of code 1 alone have a derivative, and the others add nothing. Of the motions it reads
+// bodies, poses and workers. Otherwise it is clearance_submit.
+int32_t clearance_sweep_derive(clearance_motions *motions, clearance_array *arrays, int64_t count, int64_t wait_ms,
+                               clearance_job *job, clearance_report *report, clearance_error *error);
+
 // clearance_rollout_multiply takes products with the derivatives of the rows of a step at poses [W,M,7], of a rollout
 // of shapes or of a scene. Gradients are those of the bodies, [W,M,6], with respect to the velocity of the position and
 // the angular velocity of each, added over the rows in their order; or by_row those of both bodies of each row, [N,12].

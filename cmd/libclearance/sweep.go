@@ -6,9 +6,11 @@ import "C"
 import (
 	"context"
 	"fmt"
+	"time"
 	"unsafe"
 
 	"clearance/batch"
+	"clearance/derive"
 	"clearance/dispatch"
 	"clearance/rollout"
 	"clearance/rollout/sweep"
@@ -36,6 +38,54 @@ func clearance_sweep(handle C.clearance_engine, motions *C.clearance_motions, co
 		})
 	}()
 	return settle(j, err, waitMs, out, report, e)
+}
+
+//export clearance_sweep_derive
+func clearance_sweep_derive(motions *C.clearance_motions, list *C.clearance_array, count C.int64_t, waitMs C.int64_t,
+	out *C.clearance_job, report *C.clearance_report, e *C.clearance_error) C.int32_t {
+	j, err := func() (j *job, err error) {
+		defer recovered(&err)
+		if motions == nil || motions.worlds < 0 || motions.places < 0 || motions.templates < 0 ||
+			motions.way_points < 2 {
+			return nil, argument("no motions along two way points or more")
+		}
+		table, in, err := motionsOf(motions)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkWorkers(motions.workers); err != nil {
+			return nil, err
+		}
+		a, err := arraysOf(list, count)
+		if err != nil {
+			return nil, err
+		}
+		f, gradients := firstContactsOf(a, product(derive.BodyWidth, len(in.Poses)/7))
+		a.spans = append(a.spans, spanOf("bodies", in.Bodies, false), spanOf("poses", in.Poses, false))
+		if err := a.check(); err != nil {
+			return nil, err
+		}
+		workers := int(motions.workers)
+		return startAlone(func(ctx context.Context, _ *job) (dispatch.Report, error) {
+			begin := time.Now()
+			if err := derive.ContactTimes(ctx, table.Bodies, in, f, gradients, workers); err != nil {
+				return dispatch.Report{}, failure{codeArgument, err}
+			}
+			return productReport(len(f.World), begin, nil), nil
+		}), nil
+	}()
+	return settle(j, err, waitMs, out, report, e)
+}
+
+// firstContactsOf takes rows of sweeps, and the gradients of so many numbers, from the arrays of a call.
+func firstContactsOf(a *arrays, numbersOf int) (*derive.FirstContacts, []float64) {
+	n := a.length("world")
+	ints := func(name string) []int32 { return needed[int32](a, name, n, false) }
+	f := &derive.FirstContacts{World: ints("world"), PlaceA: ints("place_a"), PlaceB: ints("place_b"),
+		PartA: ints("part_a"), PartB: ints("part_b"), State: needed[uint8](a, "state", n, false),
+		T1: needed[float64](a, "t1", n, false), Weights: numbers[float64](a, "weights", n, false),
+		Time: numbers[float64](a, "time", n, true), Smoothness: numbers[uint8](a, "smoothness", n, true)}
+	return f, numbers[float64](a, "gradients", numbersOf, true)
 }
 
 // sweepRows returns the rows of distances that a sweep may take as long as.

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from conftest import Pairs
 from test_derivatives import smooth
+from test_sweep_derivatives import moving
 
 import clearance as cl
 
 jax: Any = pytest.importorskip("jax", reason="JAX is not installed: pip install jax to run these tests")
 
-from clearance.jax import answers, distance  # noqa: E402
+from clearance.jax import answers, contact_time, distance  # noqa: E402
 
 NAMES = ("pos_a", "quat_a", "pos_b", "quat_b")
 
@@ -187,3 +188,27 @@ def test_descent(engine: cl.Engine) -> None:
     for _ in range(40):
         x, value = compiled(x)
     assert float(value) < 1e-8
+
+
+@pytest.mark.parametrize("reduce", [None, "world"])
+@pytest.mark.parametrize("order", ["wxyz", "xyzw"])
+def test_times_of_contact(engine: cl.Engine, bits64: None, reduce: Any, order: Any) -> None:
+    """Under jit, and of one world under vmap, times and gradients are those of the sweep."""
+    scene, poses = moving(6, 5)
+    r = engine.sweep(scene, poses, quat=order, reduce=reduce, grad=True)
+    weights = np.random.default_rng(1).normal(size=r.state.shape)
+
+    def loss(x: Any) -> Any:
+        found = contact_time(engine, scene, x, quat=order, reduce=reduce)
+        return (weights * jax.numpy.where(found.smoothness == 1, found.time, 0)).sum(), found
+
+    gradient, found = jax.jit(jax.grad(loss, has_aux=True))(poses)
+    np.testing.assert_array_equal(gradient, r.vjp(time=weights, wrt="poses"))
+    np.testing.assert_array_equal(found.time, r.time)
+    np.testing.assert_array_equal(found.state, r.state)
+    np.testing.assert_array_equal(found.smoothness, r.time_smoothness)
+    one = jax.vmap(jax.grad(lambda x: contact_time(engine, scene, x, quat=order, reduce=reduce).time.sum()))
+    kept = np.where(r.differentiable, 1.0, 0.0)
+    np.testing.assert_array_equal(one(poses), r.vjp(time=kept, wrt="poses"))
+    with pytest.raises(cl.OptionError, match="integers"):
+        contact_time(engine, scene, np.zeros((2, 3, 7), int), quat=order)

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from conftest import NO_TORCH, Pairs
 from test_derivatives import smooth
+from test_sweep_derivatives import moving
 
 import clearance as cl
 
 if importlib.util.find_spec("torch") is None:
     pytest.skip(NO_TORCH, allow_module_level=True)
 
-from clearance.torch import answers, distance
+from clearance.torch import answers, contact_time, distance
 
 torch: Any = pytest.importorskip("torch")
 
@@ -103,3 +104,29 @@ def test_descent(engine: cl.Engine) -> None:
         loss.backward()
         optimizer.step()
     assert float(loss.detach()) < 1e-10
+
+
+@pytest.mark.parametrize("reduce", [None, "world"])
+def test_times_of_contact(engine: cl.Engine, reduce: Any) -> None:
+    """gradcheck of the times of regular contacts, of quaternions that are not unit; others have no gradient."""
+    scene, poses = moving(6, 4)
+    way = torch.tensor(poses, requires_grad=True)
+
+    def times(x: Any) -> Any:
+        time, result = contact_time(engine, scene, x, quat="xyzw", reduce=reduce)
+        return torch.where(result.differentiable, time, torch.zeros_like(time))
+
+    # Times are polished to 1e-12, differences over 2e-5 then good to 1e-7.
+    assert torch.autograd.gradcheck(times, [way], eps=1e-5, atol=1e-6)
+    away = way.detach() + torch.arange(3)[:, None] * torch.tensor([9.0, 0, 0, 0, 0, 0, 0], dtype=torch.float64)
+    away.requires_grad_()
+    time, result = contact_time(engine, scene, away, quat="xyzw", reduce=reduce)
+    assert not result.differentiable.any()
+    time.nansum().backward()
+    assert not away.grad.any()
+    with pytest.raises(cl.OptionError, match=r"poses: is torch\.int64"):
+        contact_time(engine, scene, torch.zeros((1, 2, 3, 7), dtype=torch.int64), quat="wxyz")
+    time, _ = contact_time(engine, scene, way, quat="xyzw")
+    first = torch.autograd.grad(time.nansum(), way, create_graph=True)[0]
+    with pytest.raises(cl.OptionError, match="second derivatives of times of contact"):
+        torch.autograd.grad(first.sum(), way)

@@ -613,6 +613,7 @@ static const struct {
     CALL(found_read, 8),
     CALL(found_free, 2),
     CALL(sweep, 12),
+    CALL(sweep_derive, 6),
     CALL(rollout_multiply, 12),
     CALL(rollout_release, 1),
     CALL(rollout_close, 2),

@@ -354,6 +354,27 @@ static void call_contact_solve(void) {
     ended(clearance_contact_solve(l.at, l.count, wait_ms(), j, report_place(), e), e, j);
 }
 
+static void call_sweep_derive(void) {
+    int at = (int)below(4);
+    clearance_motions *m = motions(at, sizes[at].way_points);
+    int64_t w = sizes[at].worlds, places = sizes[at].places, n = below(4);
+    struct list l = list_of();
+    int32_t *worlds = indices(n, w);
+    for (int64_t i = 1; worlds && i < n && !bad(); i++)
+        if (worlds[i] < worlds[i - 1]) worlds[i] = worlds[i - 1];
+    add(&l, "world", CLEARANCE_INT32, n, worlds);
+    add_indices(&l, "place_a", n, places), add_indices(&l, "place_b", n, places);
+    add_indices(&l, "part_a", n, 2), add_indices(&l, "part_b", n, 2);
+    add_bytes(&l, "state", n, 4), add_reals(&l, "t1", n), add_reals(&l, "weights", n);
+    if (one_in(2)) add_reals(&l, "gradients", 6 * w * sizes[at].way_points * places);
+    if (one_in(2)) add_reals(&l, "time", n);
+    if (one_in(2)) add_bytes(&l, "smoothness", n, 1);
+    close_list(&l);
+    clearance_job *j = job_place();
+    clearance_error *e = error_place();
+    ended(clearance_sweep_derive(bad() ? NULL : m, l.at, l.count, wait_ms(), j, report_place(), e), e, j);
+}
+
 static void call_contact_points(void) {
     int64_t n = rows_of_call();
     clearance_pairs *p = pairs(n);

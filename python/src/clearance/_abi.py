@@ -394,6 +394,9 @@ FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "sweep": (_i32, [
         _u64, _S(Motions), _S(Contacts), _i64, _S(_u64), _S(Report), _S(Error),
     ]),
+    "sweep_derive": (_i32, [
+        _S(Motions), _S(Named), _i64, _i64, _S(_u64), _S(Report), _S(Error),
+    ]),
     "rollout_multiply": (_i32, [
         _u64, _S(Query), _place, _S(Results), _S(More), _S(Derivatives), _i64, _S(_u64), _S(Report), _S(Error),
     ]),

@@ -414,6 +414,7 @@ class Engine(nat.Owner):
         skip: Iterable[tuple[int, int]] = (),
         out: SweepResult | Mapping[str, Any] | None = None,
         copy: bool = True,
+        grad: bool = False,
     ) -> SweepResult:
         """The first contact of every pair of bodies of a scene that moves, or a proof that there is none: [W,P].
 
@@ -428,13 +429,15 @@ class Engine(nat.Owner):
         ``reduce="world"`` gives one row per world, [W]: the first contact of any pair, or a proof that there is none.
         ``pairs="all"`` asks about all pairs of places but those in ``skip``, in place of the pairs of the scene; its
         rows [N] are those in contact, those without an answer, and with ``max_distance`` the free ones that are not
-        proved to lie beyond it. ``bodies``, ``out`` and ``copy`` are those of rollouts.
+        proved to lie beyond it. ``bodies``, ``out`` and ``copy`` are those of rollouts. ``grad=True`` keeps a copy of
+        the poses, for derivatives of the times of contact (:meth:`SweepResult.vjp`).
         """
         if not self._number:
             raise ClosedError("the engine is closed")
         options = SweepOptions(max_distance, time_tolerance, tolerance, max_evaluations)
         check_scene(scene)
-        return sweep(self, scene, poses, quat, bodies, options, flag("copy", copy), reduce, pairs, skip, out)
+        keep, grad = flag("copy", copy), flag("grad", grad)
+        return sweep(self, scene, poses, quat, bodies, options, keep, reduce, pairs, skip, out, grad)
 
     def contacts(
         self,

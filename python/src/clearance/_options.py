@@ -149,6 +149,17 @@ class GraphOptions(MethodOptions, DerivativeOptions, total=False):
     max_distance: float | None
 
 
+class SweepGraphOptions(TypedDict, total=False):
+    """Options of times of contact in a graph of PyTorch or JAX; see :meth:`Engine.sweep`."""
+
+    bodies: Any
+    max_distance: float | None
+    time_tolerance: float | None
+    tolerance: float | None
+    max_evaluations: int | None
+    reduce: Literal["world"] | None
+
+
 # The defaults of options that are not None.
 _DEFAULTS: Final[dict[str, Any]] = {"method": "auto", "derivative": "exact", "copy": True, "grad": False}
 

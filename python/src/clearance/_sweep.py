@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ._errors import ArrayError, OptionError, RowError
 from ._inputs import RowBodies, places_of, reduction
 from ._options import INT32, Bools, Floats, Ints, check_out, order_of, place, real, to_wxyz, whole
 from ._result import OfWorlds, Report, host_array, report_of, to_torch
+from ._sweep_derivatives import REGULAR, Times
 
 if TYPE_CHECKING:
     from ._engine import Engine
@@ -69,6 +70,8 @@ class SweepResult(OfWorlds):
     without one that with the least ``upper``, -1 if there is none; ``part_a`` and ``part_b`` are its parts. Of all
     pairs ``body_a`` and ``body_b`` are its places. ``contacts`` and ``failures`` count the pairs in contact and those
     without an answer. A world with an invalid pair is invalid.
+
+    A sweep with ``grad=True`` has derivatives of the times of contact, see :meth:`vjp`.
     """
 
     state: Ints
@@ -88,6 +91,47 @@ class SweepResult(OfWorlds):
     body_b: Ints | Any = None
     offsets: Ints | Any = None
     _row_bodies: Any = None  # a RowBodies
+    _times: Times | None = None
+
+    @property
+    def time(self) -> Floats | Any:
+        """The times of first contact, in which way point k is at k: where they are differentiable, those at which the
+        shapes touch to rounding; elsewhere ``t1``."""
+        return self._derived().answers[0]
+
+    @property
+    def time_smoothness(self) -> Ints | Any:
+        """What the derivatives of the times are, uint8 codes of ``time_smoothness_names``."""
+        return self._derived().answers[1]
+
+    @property
+    def time_smoothness_names(self) -> Array:
+        """What the derivatives of the times are: "regular", or why there is none. "none": no contact, or none that is
+        decided; "way point": at a way point, where velocities change; "not unique": at several points or normals;
+        "grazing": the shapes do not approach; "half revolution": so between two way points."""
+        return np.array(nat.native().about["time_smoothness"])[host_array(self.time_smoothness)]
+
+    @property
+    def differentiable(self) -> Bools | Any:
+        """Rows whose time of contact has a derivative, to weight losses with."""
+        rows: Bools = self.time_smoothness == REGULAR
+        return rows
+
+    def vjp(self, *, time: Any, wrt: Literal["twists", "poses"] = "twists") -> Any:
+        """The gradient of a scalar with respect to the way points, of its gradient ``time`` with respect to the times
+        of the rows (or one number for all).
+
+        It is [W,T,M,6]: by the velocity of the position and the angular velocity of each body at each way point, in
+        world axes; per metre and per radian. With ``wrt="poses"`` it is [W,T,M,7], the gradient of ``poses`` in its
+        order of quaternions, which need not be unit. The time belongs to the motion in between: it depends on the two
+        way points beside it alone. Rows that are not ``differentiable`` contribute nothing.
+        """
+        return self._derived().vjp(time, wrt)
+
+    def _derived(self) -> Times:
+        if self._times is None:
+            raise OptionError("derivatives of times need the motions: ask for the sweep with grad=True")
+        return self._times
 
     @property
     def report(self) -> Report:
@@ -189,6 +233,7 @@ def sweep(
     pairs: str | None,
     skip: Any,
     out: Any,
+    grad: bool = False,
 ) -> SweepResult:
     """See :meth:`Engine.sweep`."""
     nat.check_fork()
@@ -226,8 +271,12 @@ def sweep(
         reports = [(0, call.answer(slice(0, worlds), first, second, columns))]
     report = merged(reports, columns["state"]) if of_worlds or pairs else reports[0][1]
     device = torch_device(poses)
+    times = None
+    if grad:
+        order = order_of(quat, poses)
+        times = Times.of(call.table, engine._workers, places, array, order, lead, columns, (first, second), device)
     every: dict[str, Any] = columns if device is None else {k: to_torch(c, device) for k, c in columns.items()}
-    return SweepResult(**every, record=report, _row_bodies=row_bodies)
+    return SweepResult(**every, record=report, _row_bodies=row_bodies, _times=times)
 
 
 def _motions(

@@ -7,23 +7,21 @@ d, result = distance(cl.Engine(), lib, a, b, pos_a, quat_a, pos_b, quat_b, quat=
 d.sum().backward()  # gradients of pos_a, quat_a, pos_b, quat_b
 r = answers(engine, lib, a, b, pos_a, quat_a, pos_b, quat_b, quat="wxyz")
 r.witness_a  # differentiable, too
+t, sweep = contact_time(engine, scene, poses, quat="wxyz")  # gradients of the way points
 """
 
 from __future__ import annotations
 
-import importlib
 from typing import Any, Final, NamedTuple, Unpack
 
 from ._engine import Engine
 from ._errors import OptionError
+from ._graph_torch import operation, reals, tensor, torch
 from ._library import Library
-from ._options import DistanceOptions, Order
+from ._options import DistanceOptions, Order, SweepGraphOptions
 from ._result import Result
-
-try:
-    torch: Any = importlib.import_module("torch")
-except ImportError as e:
-    raise ImportError("clearance.torch needs PyTorch: pip install torch") from e
+from ._scene import Scene
+from ._sweep import SweepResult
 
 
 class Answers(NamedTuple):
@@ -80,43 +78,35 @@ def answers(
         raise OptionError("out: arrays to fill cannot be part of a graph")
     options.setdefault("precision", "double")
     options["grad"] = True
-    tensors = tuple(x if isinstance(x, torch.Tensor) else torch.as_tensor(x) for x in (pos_a, quat_a, pos_b, quat_b))
+    tensors = tuple(map(tensor, (pos_a, quat_a, pos_b, quat_b)))
     with torch.no_grad():
         p, q, r, s = tensors
         result = engine.distance(library, a, b, p, q, r, s, quat=quat, **options)
-    value, normal, witness_a, witness_b = _Answers.apply(*tensors, result)
-    return Answers(value, normal, witness_a, witness_b, result)
+
+    def pull(cotangents: Any) -> Any:
+        return result.vjp(**dict(zip(_NAMES, cotangents, strict=True)), wrt="poses")
+
+    d, n, a_side, b_side = operation(tensors, [getattr(result, name) for name in _NAMES], pull, "answers")
+    return Answers(d, n, a_side, b_side, result)
 
 
-def _forward(ctx: Any, *args: Any) -> Any:
-    *tensors, result = args
-    ctx.save_for_backward(*tensors)
-    ctx.result = result
-    return tuple(getattr(result, name).clone() for name in ("distance", "normal", "witness_a", "witness_b"))
+def contact_time(
+    engine: Engine, scene: Scene, poses: Any, *, quat: Order | None = None, **options: Unpack[SweepGraphOptions]
+) -> tuple[Any, SweepResult]:
+    """The times of the first contacts of a scene that moves [W,P], differentiable in the way points, and the result of
+    the sweep, which is not.
 
-
-def _backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
-    return (*_Gradient.apply(ctx.result, *ctx.saved_tensors, *cotangents), None)
-
-
-def _gradient(ctx: Any, result: Any, *args: Any) -> Any:
-    tensors, (distance, normal, witness_a, witness_b) = args[:4], args[4:]
-    parts = result.vjp(distance=distance, normal=normal, witness_a=witness_a, witness_b=witness_b, wrt="poses")
-    return tuple(part.to(x.dtype) for part, x in zip(parts, tensors, strict=True))
-
-
-def _second(ctx: Any, *cotangents: Any) -> Any:
-    raise OptionError(
-        "clearance.torch has no second derivatives of answers: no gradient of a gradient, no gradgradcheck"
+    The arguments are those of :meth:`Engine.sweep`, poses a tensor [W,T,M,7] whose quaternions need not be unit. A time
+    is :attr:`SweepResult.time`; where ``result.differentiable`` is false it is that of the sweep, NaN without a known
+    contact, with a zero gradient: weight losses by this mask, with ``torch.where``.
+    """
+    way = reals("poses", poses)
+    with torch.no_grad():
+        result = engine.sweep(scene, way, quat=quat, grad=True, **options)
+    (time,) = operation(
+        [way], [result.time], lambda cotangents: [result.vjp(time=cotangents[0], wrt="poses")], "times of contact"
     )
+    return time, result
 
 
-def _function(name: str, forward: Any, backward: Any) -> Any:
-    # Made by type(), as checkers of types that lack PyTorch know no base of a class statement.
-    return type(
-        name, (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-    )
-
-
-_Answers: Final[Any] = _function("Answers", _forward, _backward)
-_Gradient: Final[Any] = _function("Gradient", _gradient, _second)
+_NAMES: Final = ("distance", "normal", "witness_a", "witness_b")
