@@ -10,6 +10,7 @@ import (
 
 	"clearance/batch"
 	"clearance/contact"
+	"clearance/contact/adjoint"
 	"clearance/derive"
 	"clearance/geom"
 )
@@ -122,6 +123,8 @@ type contactDescription struct {
 	Statuses         []string `json:"statuses"`
 	StepStatuses     []string `json:"step_statuses"`
 	ManifoldStatuses []string `json:"manifold_statuses"`
+	Smoothnesses     []string `json:"smoothnesses"` // of derivatives
+	Modes            []string `json:"modes"`        // of contacts
 }
 
 type columnDescription struct {
@@ -166,7 +169,8 @@ func describe() description {
 		Times:     derive.TimeSmoothnesses.List,
 		MaxShapes: batch.MaxShapes,
 		Contact: contactDescription{contact.Models.List, contact.Rules.List, contact.RestitutionLaws.List,
-			contact.Statuses.List, contact.StepStatuses.List, contact.ManifoldStatuses.List}}
+			contact.Statuses.List, contact.StepStatuses.List, contact.ManifoldStatuses.List,
+			adjoint.Smoothnesses.List, adjoint.Modes.List}}
 	for _, c := range batch.EveryColumn() {
 		info := c.Info()
 		d.Columns = append(d.Columns, columnDescription{info.Name, info.Type.String(), info.Width, info.Inner,

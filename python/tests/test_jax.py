@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import Pairs
+from test_contact_derivatives import EXACT, single
 from test_derivatives import smooth
 from test_sweep_derivatives import moving
 
@@ -16,7 +17,8 @@ import clearance as cl
 
 jax: Any = pytest.importorskip("jax", reason="JAX is not installed: pip install jax to run these tests")
 
-from clearance.jax import answers, contact_time, distance  # noqa: E402
+from clearance import contact  # noqa: E402
+from clearance.jax import answers, contact_time, distance, solve  # noqa: E402
 
 NAMES = ("pos_a", "quat_a", "pos_b", "quat_b")
 
@@ -212,3 +214,50 @@ def test_times_of_contact(engine: cl.Engine, bits64: None, reduce: Any, order: A
     np.testing.assert_array_equal(one(poses), r.vjp(time=kept, wrt="poses"))
     with pytest.raises(cl.OptionError, match="integers"):
         contact_time(engine, scene, np.zeros((2, 3, 7), int), quat=order)
+
+
+@pytest.mark.parametrize("model", ["ncp", "ccp"])
+def test_solve(bits64: None, model: Any) -> None:
+    """Under jit, and of one world under vmap, solutions and gradients are those of contact.solve."""
+    problem = single(8)
+    reals = {name: x for name, x in problem.items() if x.dtype.kind == "f"}
+    whole = {name: x for name, x in problem.items() if name not in reals}
+    r = contact.solve(**problem, model=model, **EXACT, grad=True)
+    rng = np.random.default_rng(1)
+    v, i = rng.normal(size=r.velocity.shape), rng.normal(size=r.impulse.shape)
+
+    def loss(x: Any) -> Any:
+        solved = solve(**x, **whole, model=model, **EXACT)
+        return (v * solved.velocity).sum() + (i * solved.impulse).sum(), solved
+
+    gradient, solved = jax.jit(jax.grad(loss, has_aux=True))(reals)
+    want = r.vjp(velocity=v, impulse=i)
+    for name in reals:
+        np.testing.assert_array_equal(gradient[name], getattr(want, name))
+    for name in ("velocity", "impulse", "status", "smoothness", "margin"):
+        np.testing.assert_array_equal(getattr(solved, name), getattr(r, name))
+    one = jax.vmap(jax.grad(lambda x, y: solve(**x, **y, model=model, **EXACT).velocity.sum()))(reals, whole)
+    want = r.vjp(velocity=1.0)
+    for name in reals:
+        np.testing.assert_array_equal(one[name], getattr(want, name))
+    check: Any = importlib.import_module("jax.test_util").check_grads
+    kept = {name: reals[name] for name in ("velocity", "mass", "friction", "target", "arm_b")}
+    others = {name: x for name, x in reals.items() if name not in kept}
+    check(lambda x: solve(**x, **others, **whole, model=model, **EXACT)[:2], (kept,), order=1, modes=("rev",), eps=1e-6)
+
+
+def test_solve_in_single_precision() -> None:
+    """With 32 bits gradients are those of the problem in float32, solved anew in float64; mistakes are refused."""
+    problem = {name: x.astype(np.float32 if x.dtype.kind == "f" else np.int32) for name, x in single(4).items()}
+    r = contact.solve(**problem, grad=True)
+    gradient = jax.grad(lambda m: solve(**{**problem, "mass": m}).velocity.sum())(problem["mass"])
+    assert gradient.dtype == np.float32
+    np.testing.assert_array_equal(gradient, r.vjp(velocity=1.0).mass.astype(np.float32))
+    with pytest.raises(cl.OptionError, match="friction: is int32"):
+        solve(**{**problem, "friction": np.ones((4, 2), np.int32)})
+    with pytest.raises(cl.OptionError, match="count: is float32"):
+        solve(**{**problem, "count": np.ones(4, np.float32)})
+    with pytest.raises(cl.OptionError, match="arm_a: has the shape"):
+        solve(**{**problem, "arm_a": problem["arm_a"][:, :1]})
+    with pytest.raises(cl.OptionError, match="bound"):
+        solve(**problem, bound=True)  # type: ignore[call-arg]

@@ -12,7 +12,7 @@ import pytest
 from conftest import Pairs, every_kind, run_python
 
 import clearance as cl
-from clearance import _native, _points, _shapes, contact
+from clearance import _contact_derivatives, _native, _points, _shapes, contact
 from clearance._shape import _RANGES, Shape, open_library
 
 
@@ -31,6 +31,8 @@ def test_kinds_are_those_of_the_library() -> None:
         "statuses": list(contact.STATUSES),
         "step_statuses": list(contact.STEP_STATUSES),
         "manifold_statuses": list(_points.STATUSES),
+        "smoothnesses": list(contact.SMOOTHNESSES),
+        "modes": list(_contact_derivatives.MODES),
     }
     assert [tuple(c[k] for k in ("name", "type", "width", "inner")) for c in about["columns"]] == list(
         cl._columns.TABLE

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import NO_TORCH, Pairs
+from test_contact_derivatives import EXACT, single
 from test_derivatives import smooth
 from test_sweep_derivatives import moving
 
@@ -16,7 +17,7 @@ import clearance as cl
 if importlib.util.find_spec("torch") is None:
     pytest.skip(NO_TORCH, allow_module_level=True)
 
-from clearance.torch import answers, contact_time, distance
+from clearance.torch import answers, contact_time, distance, solve
 
 torch: Any = pytest.importorskip("torch")
 
@@ -130,3 +131,52 @@ def test_times_of_contact(engine: cl.Engine, reduce: Any) -> None:
     first = torch.autograd.grad(time.nansum(), way, create_graph=True)[0]
     with pytest.raises(cl.OptionError, match="second derivatives of times of contact"):
         torch.autograd.grad(first.sum(), way)
+
+
+@pytest.mark.parametrize("model", ["ncp", "ccp"])
+def test_gradcheck_of_solve(model: Any) -> None:
+    """gradcheck in double of velocities and impulses by all parameters, of worlds that are not near a change of modes.
+    Frames are made from rotation vectors, so that they stay frames. Solutions are good to 1e-13 of the speeds, so that
+    differences over 2e-6 are to 1e-7."""
+    problem = single(6, seed=5)
+    first = torch.as_tensor(problem.pop("frame"))
+    whole = {name: problem.pop(name) for name in ("count", "body_a", "body_b")}
+    asked = {"model": model, **EXACT}
+    names = list(problem)
+
+    def solved(*x: Any) -> Any:
+        axis = x[-1]
+        zero = torch.zeros_like(axis[..., 0])
+        a, b, c = axis.unbind(-1)
+        skew = torch.stack([zero, -c, b, c, zero, -a, -b, a, zero], -1).reshape(*axis.shape[:-1], 3, 3)
+        frame = first @ torch.linalg.matrix_exp(skew)
+        return solve(**dict(zip(names, x, strict=False)), **whole, frame=frame, **asked)
+
+    tensors = [torch.tensor(problem[name], requires_grad=True) for name in names]
+    tensors.append(torch.zeros((6, 2, 3), dtype=torch.float64, requires_grad=True))
+    r = solved(*tensors).result
+    assert r.smooth.all() and r.margin.min() > 1e-3
+    assert len({*r.vjp(velocity=1.0).mode.ravel()}) == 3
+    assert torch.autograd.gradcheck(lambda *x: solved(*x)[:2], tensors, eps=1e-6, atol=1e-5, rtol=1e-4)
+    first_one = torch.autograd.grad(solved(*tensors).velocity.sum(), tensors[0], create_graph=True)[0]
+    with pytest.raises(cl.OptionError, match="second derivatives of contact problems"):
+        torch.autograd.grad(first_one.sum(), tensors[0])
+
+
+def test_solve_mistakes() -> None:
+    """Integers have no derivative, unknown options are refused by name; an invalid world has a zero gradient."""
+    problem = single(3)
+    problem["mass"][1, 0] = -1
+    tensors = {k: torch.tensor(v, requires_grad=v.dtype.kind == "f") for k, v in problem.items()}
+    r = solve(**tensors)
+    assert torch.isnan(r.velocity[1]).all() and r.result.smoothness.tolist()[1] == 3
+    torch.where(torch.as_tensor(r.result.ok)[:, None, None], r.velocity, 0.0).sum().backward()
+    for name, x in tensors.items():
+        assert x.grad is None or (torch.isfinite(x.grad).all() and not x.grad[1].any()), name
+    assert tensors["friction"].grad[0].any() and tensors["mass"].grad[2].any()
+    with pytest.raises(cl.OptionError, match=r"friction: is torch\.int64"):
+        solve(**{**tensors, "friction": torch.ones((3, 2), dtype=torch.int64)})
+    with pytest.raises(cl.OptionError, match=r"count: is torch\.float64"):
+        solve(**{**tensors, "count": torch.ones(3, dtype=torch.float64)})
+    with pytest.raises(cl.OptionError, match="bound"):
+        solve(**tensors, bound=True)  # type: ignore[call-arg]

@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from ._errors import OptionError
 
 try:
@@ -20,7 +22,7 @@ Pull = Callable[[Sequence[Any]], Sequence[Any]]
 def tensor(value: Any) -> Any:
     """A tensor of what an input may be: one of integers, or of NumPy, becomes one of real numbers in float64."""
     if not isinstance(value, torch.Tensor):
-        value = torch.as_tensor(value)
+        value = torch.as_tensor(np.asarray(value))
         return value if value.is_floating_point() else value.to(torch.float64)
     return value
 

@@ -160,6 +160,18 @@ class SweepGraphOptions(TypedDict, total=False):
     reduce: Literal["world"] | None
 
 
+class SolveGraphOptions(TypedDict, total=False):
+    """Options of contact problems in a graph of PyTorch or JAX; see :func:`clearance.contact.solve`."""
+
+    model: Literal["ncp", "ccp"]
+    tolerance: float
+    relaxation: float
+    max_sweeps: int
+    max_steps: int
+    workers: int | None
+    simd: str | None
+
+
 # The defaults of options that are not None.
 _DEFAULTS: Final[dict[str, Any]] = {"method": "auto", "derivative": "exact", "copy": True, "grad": False}
 

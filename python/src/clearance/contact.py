@@ -24,13 +24,14 @@ from . import _jobs
 from . import _native as nat
 from ._arrays import Array, host, reordered, take
 from ._bodies import Body, Part, Surface, Table, listed_pairs, pair_arrays
+from ._contact_derivatives import SMOOTHNESSES, Problem, ProblemGradient
 from ._errors import ArrayError, OptionError, RowError, StillError
 from ._free_bodies import FreeBodies, bodies_of, body_column, mass_properties, masses
 from ._held import Held, State, Views, empty_state, state_arrays
 from ._library import Library
 from ._mujoco_bodies import from_mujoco
 from ._native import named, numbers
-from ._options import ArrayLike, Floats, Ints, Order, check_quat, flag, one_of, real, text, whole
+from ._options import ArrayLike, Bools, Floats, Ints, Order, check_quat, flag, one_of, real, text, whole
 from ._page import View
 from ._points import RULES, Contacts, Recorded, Rule, fetch, surface_arrays
 from ._result import Report, report_of
@@ -104,11 +105,43 @@ class Solution:
     steps: Ints
     status: Ints
     record: nat.Report
+    _problem: Problem | None = None
 
     @property
     def report(self) -> Report:
         """What became of the call: the first invalid world and its fault, the time."""
         return report_of(self.record)
+
+    def vjp(self, *, velocity: ArrayLike | None = None, impulse: ArrayLike | None = None) -> ProblemGradient:
+        """The gradients of a function with respect to all that the problems are made from, of its gradients with
+        respect to ``velocity`` [W,B,6] and ``impulse`` [W,C,3] (in the frames of the contacts); None is zero.
+
+        Derivatives are those of the contacts as they are, open, sticking or sliding, of a problem that is solved
+        exactly: ask for a small ``tolerance``. Of redundant contacts (four corners of a box) velocities have
+        derivatives where all of them stick, impulses the least change; where they slide the world is one_of_many,
+        unless its contacts have a normal ``compliance``, which makes impulses unique.
+        """
+        return self._derived().vjp(velocity, impulse)
+
+    @property
+    def smoothness(self) -> Ints:
+        """What the derivatives of each world are worth, [W]: see :class:`ProblemGradient`."""
+        return self._derived().about.smoothness
+
+    @property
+    def smooth(self) -> Bools:
+        """Worlds [W] whose derivatives hold in a neighborhood of the problem, to weight losses with."""
+        return self._derived().about.smooth
+
+    @property
+    def margin(self) -> Floats:
+        """How far each world is from the nearest change of a mode, [W]: see :class:`ProblemGradient`."""
+        return self._derived().about.margin
+
+    def _derived(self) -> Problem:
+        if self._problem is None:
+            raise OptionError("derivatives need the problems: solve them with grad=True")
+        return self._problem
 
     @property
     def ok(self) -> Array:
@@ -163,6 +196,7 @@ def solve(
     max_steps: int = 400,
     workers: int | None = None,
     simd: str | None = None,
+    grad: bool = False,
 ) -> Solution:
     """Solve the contact problems of W worlds of B bodies and up to C contacts.
 
@@ -175,10 +209,10 @@ def solve(
 
     ``model`` is Coulomb's law with Signorini's condition ("ncp") or its convex relaxation ("ccp"). ``tolerance`` limits
     the residual of each contact relative to the speed scale of its island, and has no unit (see :class:`Solution`).
-    ``bound`` asks for the error bound of the ccp. ``simd`` names the kernels, as in :class:`Simulation`. A world keeps
-    its bits whatever worlds are beside it.
+    ``bound`` asks for the error bound of the ccp. ``simd`` names the kernels, as in :class:`Simulation`. ``grad=True``
+    keeps a copy of the problems, for :meth:`Solution.vjp`. A world keeps its bits whatever worlds are beside it.
     """
-    code = MODELS.index(one_of("model", model, MODELS))
+    keep, code = flag("grad", grad), MODELS.index(one_of("model", model, MODELS))
     m = host("mass", mass, True)
     f = host("friction", friction, True)
     if m.ndim != 2:
@@ -229,8 +263,9 @@ def solve(
         return cast(int, n.contact_solve(given, len(given), ms, job, report, error))
 
     report = _jobs.run(submit, (arrays, out, options, given))
+    problem = Problem.of(arrays, out, code, workers or 0) if keep else None
     velocities = out.pop("solved_velocity")
-    return Solution(velocity=velocities, record=report, **out)
+    return Solution(velocity=velocities, record=report, _problem=problem, **out)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -738,10 +773,12 @@ class Simulation(nat.Owner):
 __all__ = [
     "MODELS",
     "RULES",
+    "SMOOTHNESSES",
     "STATUSES",
     "STEP_STATUSES",
     "Contacts",
     "FreeBodies",
+    "ProblemGradient",
     "Simulation",
     "Solution",
     "State",

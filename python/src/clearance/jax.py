@@ -9,13 +9,13 @@ def loss(pos_a):
     return ((d - 0.1) ** 2).sum()
 
 jax.grad(loss)(pos_a)
+solved = solve(mass, inertia, velocity, count, body_a, body_b, arm_a, arm_b, frame, friction)  # contact problems
 
 The engine runs on the host: JAX calls it back with the poses (``jax.pure_callback``), in batches under ``vmap``.
 """
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Unpack
 
@@ -27,17 +27,11 @@ from ._derivatives import OPTIONS, PARTS, Answered
 from ._engine import Engine
 from ._errors import OptionError
 from ._inputs import places_of
+from ._jax_contact import Solved, jax, jnp, solve
 from ._library import Library
 from ._options import GraphOptions, Order, SolverOptions, SweepGraphOptions, check_names, defaults
 from ._scene import Scene
 from ._sweep_derivatives import Times
-
-try:
-    jax: Any = importlib.import_module("jax")
-except ImportError as e:
-    raise ImportError("clearance.jax needs JAX: pip install jax") from e
-
-jnp: Final[Any] = jax.numpy
 
 _NAMES: Final = ("a", "b", "pos_a", "quat_a", "pos_b", "quat_b")
 _TAILS: Final[tuple[tuple[int, ...], ...]] = ((), (), (3,), (4,), (3,), (4,))
@@ -316,3 +310,5 @@ def _sweep_backward(call: _SweepCall, saved: Any, cotangents: Any) -> tuple[Any,
 
 _sweep: Final[Any] = jax.custom_vjp(_sweep_plain, nondiff_argnums=(0,))
 _sweep.defvjp(_sweep_forward, _sweep_backward)
+
+__all__ = ["Answers", "ContactTimes", "Solved", "answers", "contact_time", "distance", "solve"]

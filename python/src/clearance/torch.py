@@ -8,6 +8,7 @@ d.sum().backward()  # gradients of pos_a, quat_a, pos_b, quat_b
 r = answers(engine, lib, a, b, pos_a, quat_a, pos_b, quat_b, quat="wxyz")
 r.witness_a  # differentiable, too
 t, sweep = contact_time(engine, scene, poses, quat="wxyz")  # gradients of the way points
+solved = solve(mass, inertia, velocity, count, body_a, body_b, arm_a, arm_b, frame, friction)  # contact problems
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ._options import DistanceOptions, Order, SweepGraphOptions
 from ._result import Result
 from ._scene import Scene
 from ._sweep import SweepResult
+from ._torch_contact import Solved, solve
 
 
 class Answers(NamedTuple):
@@ -110,3 +112,5 @@ def contact_time(
 
 
 _NAMES: Final = ("distance", "normal", "witness_a", "witness_b")
+
+__all__ = ["Answers", "Solved", "answers", "contact_time", "distance", "solve"]
