@@ -32,8 +32,13 @@ step = roll(np.zeros((4, 2, 7)), quat="wxyz")
 first: int = int(step.pair[0])
 sweep = eng.sweep(scene, np.zeros((4, 2, 2, 7)), quat="xyzw")
 times: NDArray[np.floating[Any]] = sweep.t0[sweep.hit]
+eng.sweep(scene, np.zeros((4, 2, 2, 7)), quat="xyzw", grad=True).vjp(time=1.0, wrt="poses")
 
 sim = contact.Simulation(lib, [ball], mass=1.0, model="ccp")
 run = sim.run([[[0.0, 0.0, 1.0]]], [[q]], quat="wxyz", steps=3)
 top: float = float(run.position[-1, 0, 0, 2])
 energy: NDArray[np.floating[Any]] = run.energy
+
+solved = contact.solve([[1.0]], at, at, [1], [[-1]], [[0]], at, at, at, [[0.5]], grad=True)
+gradient = solved.vjp(velocity=1.0)
+by_friction: NDArray[np.floating[Any]] = gradient.friction[solved.smooth]

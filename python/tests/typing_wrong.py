@@ -17,6 +17,7 @@ roll = eng.rollout(scene, worlds=4)
 step = roll(at, quat="wxyz")
 sweep = eng.sweep(scene, at, quat="wxyz")
 run = sim.run(steps=3)
+solved = contact.solve([[1.0]], at, at, [1], [[-1]], [[0]], at, at, at, [[0.5]], grad=True)
 
 s: str = r.distance  # wrong
 t: str = r.status  # wrong
@@ -49,3 +50,7 @@ sim.run("position", steps=3)  # wrong
 sim.run(steps=3, quat="zyxw")  # wrong
 contact.Simulation(lib, [ball], model="lcp")  # wrong
 urdf.load("robot.urdf", concave="convex")  # wrong
+sweep.vjp(1.0)  # wrong
+sweep.vjp(time=1.0, wrt="pose")  # wrong
+solved.vjp(speed=1.0)  # wrong
+x: str = solved.vjp(velocity=1.0).friction  # wrong
