@@ -317,6 +317,9 @@ func (s *Simulation) inParts(ctx context.Context) error {
 			return err
 		}
 	}
+	if s.half.record = nil; s.record != nil {
+		s.half.record = &s.half.ownRecord
+	}
 	for worlds := s.split; len(worlds) > 0; {
 		n := min(len(worlds), len(s.half.idle))
 		if err := s.stepHalves(ctx, worlds[:n]); err != nil {
@@ -367,6 +370,7 @@ func (s *Simulation) stepHalves(ctx context.Context, worlds []int32) error {
 	if err := half.Step(ctx, force); err != nil {
 		return err
 	}
+	s.recordHalves(worlds)
 	for k, w := range worlds {
 		s.state.Energy[w] = half.state.Energy[k]
 		s.state.Parts[w] = half.state.Parts[k]
@@ -381,6 +385,7 @@ func (s *Simulation) stepHalves(ctx context.Context, worlds []int32) error {
 	if err := half.Step(ctx, force); err != nil {
 		return err
 	}
+	s.recordHalves(worlds)
 	for k, w := range worlds {
 		if half.idle[k] {
 			half.idle[k] = false

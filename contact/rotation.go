@@ -337,7 +337,11 @@ func (s *Simulation) halfRotationOf(w int, p *partPair) (t halfRotation) {
 	if p.carrier < 0 {
 		return t
 	}
-	v := r3.Scale(s.o.TimeStep, s.bodies[w*len(s.scene.Body)+int(p.carrier)].spin)
+	return halfRotationBy(r3.Scale(s.o.TimeStep, s.bodies[w*len(s.scene.Body)+int(p.carrier)].spin))
+}
+
+// halfRotationBy is that of a carrier that rotates by v in the step.
+func halfRotationBy(v r3.Vec) (t halfRotation) {
 	square := dotVec(v, v)
 	if !(square > 0 && square <= mostCarried) {
 		return t

@@ -149,7 +149,8 @@ type Simulation struct {
 	features []*Features // by shape
 	inverse  []sym3      // of the inertias of the scene
 	solver   PairSolver
-	o        StepOptions
+	o        StepOptions // with the defaults of given
+	given    StepOptions
 	gravity  float64 // its magnitude
 
 	state    State
@@ -205,10 +206,13 @@ type Simulation struct {
 	change []float64
 
 	// The passes over worlds lo to hi-1, kept so that a step allocates nothing.
-	passPrepare, passRows, passAssemble, passMove, passFinish func(worker *stepWorker, lo, hi int)
+	passPrepare, passRows, passAssemble, passMove, passFinish, passRecord func(worker *stepWorker, lo, hi int)
 
 	workers []stepWorker
 	force   []float64
+	record  *StepRecord // of the step, or nil
+	// ownRecord is that of a simulation that makes halves.
+	ownRecord StepRecord
 
 	// Of the proof of the motion, see missed.go and again.go.
 	suspects     []suspect
@@ -271,6 +275,7 @@ func NewSimulation(scene *Scene, state *State, solver PairSolver, o StepOptions)
 	if solver == nil {
 		return nil, errors.New("contact: no solver of pairs; give a back end")
 	}
+	given := o
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -278,8 +283,8 @@ func NewSimulation(scene *Scene, state *State, solver PairSolver, o StepOptions)
 	if err := checkRoom(scene, state.Worlds, o.Contacts); err != nil {
 		return nil, err
 	}
-	s := &Simulation{scene: scene, pairs: scene.partPairs(), solver: solver, o: o, gravity: r3.Norm(o.Gravity),
-		memory: checkMemory}
+	s := &Simulation{scene: scene, pairs: scene.partPairs(), solver: solver, o: o, given: given,
+		gravity: r3.Norm(o.Gravity), memory: checkMemory}
 	for i := range s.pairs { // a product may overflow
 		if p := &s.pairs[i]; math.IsInf(p.friction, 1) {
 			return nil, fmt.Errorf("contact: scene: bodies %d and %d: friction: %g; it is finite", p.a, p.b, p.friction)
@@ -365,7 +370,7 @@ func (s *Simulation) start(from *State) error {
 	s.askedJob = batch.Job{Library: s.scene.Bodies.Library(), Input: &s.askedPairs, Options: options}
 	s.workers = make([]stepWorker, max(s.o.Solve.Workers, 1))
 	s.passPrepare, s.passRows, s.passAssemble = s.prepare, s.fillRows, s.assemble
-	s.passMove, s.passFinish = s.move, s.finish
+	s.passMove, s.passFinish, s.passRecord = s.move, s.finish, s.recordWorlds
 	s.startKernels()
 	s.startBounces()
 	return nil

@@ -42,6 +42,7 @@ func (s *Simulation) step(ctx context.Context) (err error) {
 	for i := range s.workers {
 		s.workers[i].began.clear()
 	}
+	s.startRecord()
 	block := stepBlock * len(s.workers)
 	for lo := 0; lo < st.Worlds; lo += block {
 		s.lo, s.hi = lo, min(lo+block, st.Worlds)
@@ -61,6 +62,7 @@ func (s *Simulation) step(ctx context.Context) (err error) {
 	if err := s.parallel(context.Background(), s.passFinish); err != nil { // all worlds or none
 		return err
 	}
+	s.endRecord()
 	s.countStill()
 	return nil
 }
@@ -95,7 +97,10 @@ func (s *Simulation) solve(ctx context.Context) error {
 	if err := s.parallel(ctx, s.passMove); err != nil {
 		return err
 	}
-	return s.examine(ctx)
+	if err := s.examine(ctx); err != nil || s.record == nil {
+		return err
+	}
+	return s.parallel(ctx, s.passRecord)
 }
 
 // prepare computes the free velocities of worlds and finds the pairs whose balls are near.
