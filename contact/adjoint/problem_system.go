@@ -531,15 +531,12 @@ func (x *problemWorld) shared() bool {
 		return false
 	}
 	s := &x.system
-	start := 0.0
+	start, state := 0.0, uint64(1)
 	for i := range x.rows {
 		r := &x.rows[i]
 		for k := range r.n {
-			_, r.z[k] = math.Modf(float64(3*i+k+1) * math.Phi)
-			r.z[k]++ // golden ratio: no two are alike
-			if k == 1 {
-				r.z[k] = -r.z[k]
-			}
+			state = state*6364136223846793005 + 1442695040888963407 // Knuth's generator
+			r.z[k] = float64(int64(state)) * 0x1p-63
 			start += r.h * r.z[k] * r.z[k]
 		}
 	}

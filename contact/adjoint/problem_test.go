@@ -104,7 +104,7 @@ func TestProblemTranspose(t *testing.T) {
 				residual = max(residual, g.Residual[w])
 			}
 			t.Logf("%s %s: %v, worst %.1e, residual %.1e", kind, model, count, worst, residual)
-			if !(worst <= 1e-8) { // ill-conditioned worlds of unequal masses, and on boundaries
+			if !(worst <= 1e-10) { // masses of 1 : 10⁶; without them 1e-11, as on random problems
 				t.Errorf("%s %s: the products differ by %.1e of their terms", kind, model, worst)
 			}
 		}

@@ -45,12 +45,11 @@ func (s *sym3) inverse() sym3 {
 	return sym3{xx * r, (a*c - e*e) * r, (a*b - d*d) * r, xy * r, xz * r, (d*e - a*f) * r}
 }
 
-func dot(a, b r3.Vec) float64     { return a.X*b.X + a.Y*b.Y + a.Z*b.Z }
-func cross(a, b r3.Vec) r3.Vec    { return r3.Cross(a, b) }
-func vecOf(s []float64) r3.Vec    { return r3.Vec{X: s[0], Y: s[1], Z: s[2]} }
-func length(a r3.Vec) float64     { return math.Sqrt(dot(a, a)) }
-func addTo(s []float64, a r3.Vec) { s[0], s[1], s[2] = s[0]+a.X, s[1]+a.Y, s[2]+a.Z }
-func put(s []float64, a r3.Vec)   { s[0], s[1], s[2] = a.X, a.Y, a.Z }
+func dot(a, b r3.Vec) float64   { return a.X*b.X + a.Y*b.Y + a.Z*b.Z }
+func cross(a, b r3.Vec) r3.Vec  { return r3.Cross(a, b) }
+func vecOf(s []float64) r3.Vec  { return r3.Vec{X: s[0], Y: s[1], Z: s[2]} }
+func length(a r3.Vec) float64   { return math.Sqrt(dot(a, a)) }
+func put(s []float64, a r3.Vec) { s[0], s[1], s[2] = a.X, a.Y, a.Z }
 func axpy(a r3.Vec, f float64, b r3.Vec) r3.Vec {
 	return r3.Vec{X: a.X + f*b.X, Y: a.Y + f*b.Y, Z: a.Z + f*b.Z}
 }
