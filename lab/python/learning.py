@@ -61,7 +61,7 @@ def error(found: dict[str, Any], truth: dict[str, Any]) -> float:
 def shown(setup: Setup, found: dict[str, Any]) -> str:
     """The derivatives that the papers print."""
     x0, v0, u0 = (np.asarray(found[k]) for k in ("x0", "v0", "u0"))
-    if setup.kind == "height":
+    if setup.kind == "y":
         picked = [x0[0, 1], v0[0, 1], u0[1]]
     elif setup.kind == "x":
         picked = [x0[0, 0], x0[1, 0], v0[0, 0], v0[1, 0]]
@@ -72,7 +72,7 @@ def shown(setup: Setup, found: dict[str, Any]) -> str:
     return ", ".join(f"{v:.4f}" for v in picked)
 
 
-COLUMNS = {"height": "∂y/∂y₀, ∂y/∂v₀, ∂y/∂u₀", "x": "∂x/∂x₁, ∂x/∂x₂, ∂x/∂v₁, ∂x/∂v₂"}
+COLUMNS = {"y": "∂y/∂y₀, ∂y/∂v₀, ∂y/∂u₀", "x": "∂x/∂x₁, ∂x/∂x₂, ∂x/∂v₁, ∂x/∂v₂"}
 
 
 def page(report: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@
     Brax        jax.grad through its pipelines: generalized, spring, positional
     Newton      its tape (Warp) through SolverSemiImplicit and SolverXPBD
 
-Each is imported when it is asked, so absent ones are told from those that fail. Compliant simulators take the
+Each is imported when it is needed, so absent ones are told from those that fail. Compliant simulators take the
 stiffness of Zhong et al., 1e4 N/m for a mass of 1 kg, with the damping that gives the restitution.
 """
 

@@ -25,9 +25,9 @@ SAMPLES: Final = 1024  # times at which an impact is looked for, before bisectio
 
 @dataclass(frozen=True)
 class Setup:
-    """Balls of mass 1 in the plane of x and y (y is up, if there is gravity), and what is asked about them.
+    """Balls of mass 1 in the plane of x and y (y is up, if there is gravity), and the cost of their final positions.
 
-    ``cost`` is the final height of the first ball, the square of the distance of a ball from ``target``, or the final
+    ``cost`` is the final y of the first ball, the square of the distance of a ball from ``target``, or the final
     x of the second ball. ``force`` acts on the first ball in all steps; ``running`` is the factor of the mean of its
     square in the cost.
     """
@@ -43,7 +43,7 @@ class Setup:
     gravity: float = 0.0
     force: tuple[float, float] = (0.0, 0.0)
     planes: tuple[tuple[float, float, float], ...] = ()  # unit normal, and its product with points of the plane
-    kind: str = "height"
+    kind: str = "y"
     target: tuple[float, float] = (0.0, 0.0)
     body: int = 0  # of which the cost is a function
     running: float = 0.0
@@ -52,7 +52,7 @@ class Setup:
     def cost(self, x: Any) -> Any:
         """The cost of final positions [n,2], without the running cost."""
         at = x[self.body]
-        if self.kind == "height":
+        if self.kind == "y":
             return at[1]
         if self.kind == "x":
             return at[0]
@@ -61,7 +61,7 @@ class Setup:
     def slope(self, x: Any) -> Any:
         """The derivative [n,2] of the cost with respect to final positions."""
         out = np.zeros((len(self.position), 2))
-        if self.kind == "height":
+        if self.kind == "y":
             out[self.body, 1] = 1
         elif self.kind == "x":
             out[self.body, 0] = 1
