@@ -139,8 +139,8 @@ func compareReference(t *testing.T, p *contact.Problem, model contact.Model, rng
 			continue
 		}
 		if d.OneOfMany != (g.Smoothness[w] == adjoint.OneOfMany) {
-			t.Errorf("world %d: %s, of the reference one of many: %v, %d null vectors, condition %.1e", w, g.Smoothness[w],
-				d.OneOfMany, d.Redundant, d.Condition)
+			t.Errorf("world %d: %s, of the reference one of many: %v, %d null vectors, condition %.1e", w,
+				g.Smoothness[w], d.OneOfMany, d.Redundant, d.Condition)
 			continue
 		}
 		if d.OneOfMany {
