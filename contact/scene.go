@@ -542,7 +542,15 @@ func (s *surfaces) part(body, part int32) float64 {
 // pair is the value of the contacts of two parts, the lesser body first: that of the last entry that names them, or
 // the combination of both.
 func (s *surfaces) pair(a, partA, b, partB int32) float64 {
-	last := -1
+	if last := s.named(a, partA, b, partB); last >= 0 {
+		return s.pairs[last].Value
+	}
+	return s.rule.combine(s.part(a, partA), s.part(b, partB))
+}
+
+// named is the last entry that names the pair, or -1.
+func (s *surfaces) named(a, partA, b, partB int32) (last int) {
+	last = -1
 	if len(s.ofPair) > 0 {
 		for _, key := range [4][4]int32{{a, partA, b, partB}, {a, AllParts, b, partB}, {a, partA, b, AllParts},
 			{a, AllParts, b, AllParts}} {
@@ -551,8 +559,5 @@ func (s *surfaces) pair(a, partA, b, partB int32) float64 {
 			}
 		}
 	}
-	if last >= 0 {
-		return s.pairs[last].Value
-	}
-	return s.rule.combine(s.part(a, partA), s.part(b, partB))
+	return last
 }
