@@ -60,6 +60,10 @@ type PointsGradient struct {
 // rounded. Points of other features that count as one with it are up to 1e-5 away, see [Workspace.merge].
 const matchTolerance = 1e-9
 
+// leastCrossing is the least sine of the angle of two edges whose crossing has a derivative: it moves along them by the
+// inverse of that.
+const leastCrossing = 1e-6
+
 // wrench is the cotangent of a body: a force, and its torque about the position of the pose.
 type wrench struct{ force, torque r3.Vec }
 
@@ -101,7 +105,7 @@ func (w *Workspace) PointsVJP(p *Pair, m *Manifold, bar *ManifoldCotangent, g *P
 		if w.pointVJP(point.ID, at, position, bar.Gap[i], p, g, &sum) {
 			continue
 		}
-		// The point is that of other features within 1e-5 of the size, or rounding has moved it.
+		// The point is that of other features within 1e-5 of the size, or of edges that are parallel.
 		if id, ok := w.nearest(at, p.A.size+p.B.size); !ok || !w.pointVJP(id, at, position, bar.Gap[i], p, g, &sum) {
 			g.OneSided = true
 			sum.asMiddle(w, at, position)
@@ -165,9 +169,9 @@ func (x *contactPair) push(sum *pointGradient, n, position r3.Vec, gap, radii fl
 	sum.normal = r3.Add(sum.normal, r3.Sub(r3.Scale(middle, position), r3.Scale(x.s, f)))
 }
 
-// rotateRim takes the rotation of a rim or a side about its axis into account: with d the direction of the normal in the
-// frame of the shape, sign·n, and l the length of its part across the axis, features that face d rotate about the axis k
-// by sign·t·(dn − ω×n)/l, t = k×d/l. Level rims are fixed in the body.
+// rotateRim takes the rotation of a rim or a side about its axis into account: with d the direction of the normal in
+// the frame of the shape, sign·n, and l the length of its part across the axis, features that face d rotate about the
+// axis k by sign·t·(dn − ω×n)/l, t = k×d/l. Level rims are fixed in the body.
 func rotateRim(f *Features, rot *geom.Mat3, n r3.Vec, sign float64, x *wrench, normal *r3.Vec) {
 	if f.form != formFrustum {
 		return
@@ -334,7 +338,7 @@ func (w *Workspace) crossingAt(id uint64, at r3.Vec, tolerance float64) (x conta
 			r, s := b.corners[j], b.corners[(j+1)%len(b.corners)]
 			e := r3.Sub(s, r)
 			det := d.X*e.Y - d.Y*e.X // (d×e)·n
-			if crossingID(a, b, i, j, det < 0) != id {
+			if crossingID(a, b, i, j, det < 0) != id || !(math.Abs(det) > leastCrossing*length(d)*length(e)) {
 				continue
 			}
 			hx, hy := r.X-p.X, r.Y-p.Y

@@ -62,20 +62,20 @@ func (w *PairWorkspace) normalVJP(p *contact.Pair, normal r3.Vec, a, b *[6]float
 		Value: p.Distance, Gap: p.Gap, Normal: p.Normal, WitnessA: p.WitnessA, WitnessB: p.WitnessB}
 	d := w.derive.Exact(&row)
 	smoothness := d.Smoothness()
-	bar := derive.Cotangent{Value: g.Distance}
 	if smoothness.Full() {
-		bar.Normal, bar.WitnessA, bar.WitnessB = normal, g.WitnessA, g.WitnessB
-	} else {
-		push(a, g.WitnessA, r3.Sub(p.WitnessA, p.PoseA.Position))
-		push(b, g.WitnessB, r3.Sub(p.WitnessB, p.PoseB.Position))
-	}
-	twists := d.VJP(&bar)
-	for i := range a {
-		a[i] += twists[i]
-		b[i] += twists[6+i]
-	}
-	if smoothness.Full() {
+		twists := d.VJP(&derive.Cotangent{Value: g.Distance, Normal: normal, WitnessA: g.WitnessA,
+			WitnessB: g.WitnessB})
+		for i := range a {
+			a[i] += twists[i]
+			b[i] += twists[6+i]
+		}
 		return smoothness
+	}
+	if g.AtWitnesses {
+		middle := r3.Scale(0.5, r3.Add(p.WitnessA, p.WitnessB))
+		along := r3.Scale(g.Distance, p.Normal)
+		push(a, r3.Sub(g.WitnessA, along), r3.Sub(middle, p.PoseA.Position))
+		push(b, r3.Add(g.WitnessB, along), r3.Sub(middle, p.PoseB.Position))
 	}
 	owner, certain := w.points.FaceOwner(p)
 	switch owner {

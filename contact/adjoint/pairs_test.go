@@ -243,6 +243,79 @@ func (w worstErrors) String() string {
 	return out.String()
 }
 
+// pairChecker compares products with differences, and counts.
+type pairChecker struct {
+	pairSolver
+	w             PairWorkspace
+	step          float64
+	byID, byKinds worstErrors
+
+	changed, unsure, notSmooth, failed int
+}
+
+// check compares the derivative of the manifold of a pair along a twist with differences: of the normal, and of the
+// position and gap of each point. It returns the number of products that are smooth.
+func (c *pairChecker) check(t *testing.T, rng *rand.Rand, p *contact.Pair) (smooth int) {
+	var m contact.Manifold
+	c.contact.Build(p, &m)
+	twist := randomTwist(rng)
+	rate, spread, ok := c.differences(p, &m, &twist, c.step)
+	if !ok {
+		c.changed++
+		return 0
+	}
+	scale := 0.0
+	for _, x := range rate {
+		scale = max(scale, math.Abs(x))
+	}
+	if !(spread <= 1e-7*scale) {
+		c.unsure++
+		return 0
+	}
+	kinds := fmt.Sprint(p.A.Shape().Kind(), " × ", p.B.Shape().Kind())
+	one := func(name string, bar *PairCotangent, want float64) {
+		a, b, smoothness := c.w.VJP(p, &m, bar)
+		if !smoothness.Full() {
+			c.notSmooth++
+			return
+		}
+		smooth++
+		got := along12(&a, &b, &twist)
+		err := math.Abs(got-want) / scale
+		c.byID.note(name, err)
+		c.byKinds.note(kinds, err)
+		if err <= 1e-7 {
+			return
+		}
+		if c.failed++; c.failed < 10 {
+			t.Errorf("%s, %s: %g, differences %g ± %g of %g; distance %g", kinds, name, got, want, spread, scale,
+				p.Distance)
+		}
+	}
+	dot := func(v r3.Vec, k int) float64 { return v.X*rate[k] + v.Y*rate[k+1] + v.Z*rate[k+2] }
+	u := testkit.Unit(rng)
+	one("normal", &PairCotangent{Normal: u}, dot(u, 0))
+	for i := range m.N {
+		var bar PairCotangent
+		bar.Position[i] = u
+		one(kindOfID(m.Points[i].ID)+", position", &bar, dot(u, 3+4*i))
+		bar = PairCotangent{}
+		bar.Gap[i] = 1
+		one(kindOfID(m.Points[i].ID)+", gap", &bar, rate[6+4*i])
+	}
+	return smooth
+}
+
+// log reports what the differences of drawn pairs show.
+func (c *pairChecker) log(t *testing.T, drawn int) {
+	t.Logf("%d pairs: features of %d change, differences of %d not sure, %d products not smooth, %d wrong", drawn,
+		c.changed, c.unsure, c.notSmooth, c.failed)
+	t.Log("by kind of point:", c.byID)
+	if need.All() {
+		t.Log("by kinds of shapes:", c.byKinds)
+	}
+}
+
 // TestPairsAgainstDifferences holds the derivatives of the manifolds of pairs of all kinds to differences of solved
 // pairs, where no feature changes.
 func TestPairsAgainstDifferences(t *testing.T) {
@@ -255,69 +328,261 @@ func TestPairsAgainstDifferences(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(48, 2))
 	features := pairShapes(t)
-	var s pairSolver
-	var w PairWorkspace
-	byID, byKinds := worstErrors{}, worstErrors{}
-	var drawn, changed, unsure, notSmooth, failed int
+	c := pairChecker{step: 1e-5, byID: worstErrors{}, byKinds: worstErrors{}}
+	drawn := 0
 	for drawn < n {
 		a, b := features[rng.IntN(len(features))], features[rng.IntN(len(features))]
 		tilt := math.Pow(10, -4+3*rng.Float64())
-		p, ok := s.drawPosed(rng, a, b, 0.02*(rng.Float64()-0.5), tilt, rng.IntN(2) == 0)
+		p, ok := c.drawPosed(rng, a, b, 0.02*(rng.Float64()-0.5), tilt, rng.IntN(2) == 0)
 		if !ok {
 			continue
 		}
 		drawn++
-		var m contact.Manifold
-		s.contact.Build(&p, &m)
-		twist := randomTwist(rng)
-		rate, spread, ok := s.differences(&p, &m, &twist, 1e-5)
+		c.check(t, rng, &p)
+	}
+	c.log(t, drawn)
+	if c.changed+c.unsure > n/20 {
+		t.Errorf("%d of %d pairs are not compared", c.changed+c.unsure, n)
+	}
+}
+
+// feature returns those of a valid shape.
+func feature(t testing.TB, s geom.Shape) *contact.Features {
+	t.Helper()
+	f, err := contact.NewFeatures(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestEndsAgainstDifferences: segments that are parallel to 1e-3 have the ends of their common part for points.
+func TestEndsAgainstDifferences(t *testing.T) {
+	rng := rand.New(rand.NewPCG(48, 3))
+	wedge, err := geom.NewConvex([]r3.Vec{{X: 0.2, Z: -0.4}, {X: 0.2, Z: 0.4}, {X: -0.2, Y: 0.3, Z: -0.4},
+		{X: -0.2, Y: 0.3, Z: 0.4}, {X: -0.2, Y: -0.3, Z: -0.4}, {X: -0.2, Y: -0.3, Z: 0.4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shapes := []*contact.Features{feature(t, geom.Capsule{R: 0.15, HalfLength: 0.4}),
+		feature(t, geom.Cylinder{R: 0.25, HalfLength: 0.35}), feature(t, geom.Frustum{RBottom: 0.3, RTop: 0.2,
+			HalfLength: 0.3}), feature(t, geom.WithMargin(geom.Cylinder{R: 0.2, HalfLength: 0.35}, 0.05)),
+		feature(t, wedge), feature(t, geom.WithMargin(wedge, 0.03))}
+	n := 400
+	if need.All() {
+		n = 20_000
+	}
+	c := pairChecker{step: 2e-6, byID: worstErrors{}, byKinds: worstErrors{}}
+	for drawn := 0; drawn < n; {
+		a, b := shapes[rng.IntN(len(shapes))], shapes[rng.IntN(len(shapes))]
+		turn := geom.Rotate(r3.Vec{X: 1}, 1e-4+8e-4*rng.Float64())
+		turn = turn.Compose(geom.Rotate(r3.Vec{Y: 1}, math.Pow(10, -9+6*rng.Float64())))
+		poseB := geom.Translate(1, 0, 0.3*rng.NormFloat64()).Compose(turn).Compose(geom.Rotate(r3.Vec{Z: 1}, math.Pi))
+		motion := testkit.Pose(rng, 1)
+		poseB = motion.Compose(poseB)
+		p, ok := c.solve(a, b, motion, poseB)
 		if !ok {
-			changed++
 			continue
 		}
-		scale := 0.0
-		for _, x := range rate {
-			scale = max(scale, math.Abs(x))
-		}
-		if !(spread <= 1e-7*scale) {
-			unsure++
+		poseB.Position = r3.Add(poseB.Position, r3.Scale(0.01*(rng.Float64()-0.5)-p.Distance, p.Normal))
+		if p, ok = c.solve(a, b, motion, poseB); !ok {
 			continue
 		}
-		kinds := fmt.Sprint(a.Shape().Kind(), " × ", b.Shape().Kind())
-		check := func(name string, bar *PairCotangent, want float64) {
-			ga, gb, smoothness := w.VJP(&p, &m, bar)
-			if !smoothness.Full() {
-				notSmooth++
-				return
-			}
-			got := along12(&ga, &gb, &twist)
-			err := math.Abs(got-want) / scale
-			byID.note(name, err)
-			byKinds.note(kinds, err)
-			if !(err <= 1e-7) {
-				failed++
-				if failed < 10 {
-					t.Errorf("%s, %s: %g, differences %g ± %g of %g; distance %g", kinds, name, got, want, spread, scale,
-						p.Distance)
+		drawn++
+		c.check(t, rng, &p)
+	}
+	c.log(t, n)
+}
+
+// TestParallelFaces: of parallel faces, or a face and an edge, one of which lies inside the other, the normal has a
+// derivative. Otherwise it has none, and rotates with the mean of both.
+func TestParallelFaces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(48, 4))
+	table := feature(t, geom.Box{HalfExtents: r3.Vec{X: 0.8, Y: 0.7, Z: 0.3}})
+	disc := feature(t, geom.Cylinder{R: 0.9, HalfLength: 0.3})
+	upright, lying := geom.IdentityPose(), geom.Rotate(r3.Vec{X: 1}, math.Pi/2)
+	tops := []struct {
+		shape *contact.Features
+		turn  geom.Pose
+	}{{feature(t, geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.25}}), upright},
+		{feature(t, geom.WithMargin(geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.25}}, 0.02)), lying},
+		{feature(t, geom.Cylinder{R: 0.2, HalfLength: 0.3}), upright},
+		{feature(t, geom.Cylinder{R: 0.2, HalfLength: 0.3}), lying},
+		{feature(t, geom.Capsule{R: 0.1, HalfLength: 0.2}), lying},
+		{feature(t, geom.Cone{R: 0.2, HalfLength: 0.3}), upright}}
+	c := pairChecker{step: 1e-6, byID: worstErrors{}, byKinds: worstErrors{}}
+	n := 0
+	for _, base := range []*contact.Features{table, disc} {
+		for _, top := range tops {
+			for range 8 {
+				at := geom.Translate(0.15*rng.NormFloat64(), 0.1*rng.NormFloat64(), 1)
+				poseB := at.Compose(geom.Rotate(r3.Vec{Z: 1}, rng.Float64())).Compose(top.turn)
+				p, ok := c.solve(base, top.shape, geom.IdentityPose(), poseB)
+				if !ok {
+					t.Fatal("a pair without an answer")
+				}
+				poseB.Position.Z -= p.Distance - 0.005*(rng.Float64()-0.5)
+				if p, ok = c.solve(base, top.shape, geom.IdentityPose(), poseB); !ok {
+					t.Fatal("a pair without an answer")
+				}
+				if rng.IntN(2) == 0 {
+					p = swapped(&p)
+				}
+				n++
+				if c.check(t, rng, &p) == 0 && c.notSmooth > 0 {
+					t.Errorf("%v in %v: not smooth", top.shape.Shape().Kind(), base.Shape().Kind())
 				}
 			}
 		}
-		dot := func(v r3.Vec, k int) float64 { return v.X*rate[k] + v.Y*rate[k+1] + v.Z*rate[k+2] }
-		u := testkit.Unit(rng)
-		check("normal", &PairCotangent{Normal: u}, dot(u, 0))
+	}
+	c.log(t, n)
+
+	// A box that stands over the side of the table.
+	p, ok := c.solve(table, tops[0].shape, geom.IdentityPose(), geom.Translate(0.75, 0, 0.55))
+	var m contact.Manifold
+	c.contact.Build(&p, &m)
+	bar := PairCotangent{Normal: r3.Vec{X: 1}}
+	a, b, smoothness := c.w.VJP(&p, &m, &bar)
+	if want := r3.Cross(p.Normal, bar.Normal); !ok || smoothness != derive.NotUnique || a != b || a[4] != want.Y/2 {
+		t.Errorf("over the side: %v, %v, %v", smoothness, a, b)
+	}
+}
+
+func swapped(p *contact.Pair) contact.Pair {
+	q := *p
+	q.A, q.B, q.PoseA, q.PoseB, q.WitnessA, q.WitnessB = p.B, p.A, p.PoseB, p.PoseA, p.WitnessB, p.WitnessA
+	q.Normal = r3.Scale(-1, p.Normal)
+	return q
+}
+
+// TestPairInvariance: the derivative along a rigid motion of both bodies is the motion of the manifold; a swap of the
+// shapes swaps the gradients; a power of two of the length scales them bit for bit.
+func TestPairInvariance(t *testing.T) {
+	n := 4000
+	if testing.Short() {
+		n = 1000
+	}
+	rng := rand.New(rand.NewPCG(48, 5))
+	features := pairShapes(t)
+	var s pairSolver
+	var w PairWorkspace
+	var worstMotion, worstSwap float64
+	for drawn := 0; drawn < n; {
+		f, g := features[rng.IntN(len(features))], features[rng.IntN(len(features))]
+		tilt := math.Pow(10, -12+11*rng.Float64())
+		p, ok := s.drawPosed(rng, f, g, 0.02*(rng.Float64()-0.5), tilt, rng.IntN(4) > 0)
+		if !ok {
+			continue
+		}
+		var m, other contact.Manifold
+		s.contact.Build(&p, &m)
+		drawn++
+		var bar PairCotangent
+		bar.Normal = testkit.Normal(rng)
 		for i := range m.N {
-			var bar PairCotangent
-			bar.Position[i] = u
-			check(kindOfID(m.Points[i].ID)+", position", &bar, dot(u, 3+4*i))
-			bar = PairCotangent{}
-			bar.Gap[i] = 1
-			check(kindOfID(m.Points[i].ID)+", gap", &bar, rate[6+4*i])
+			bar.Position[i], bar.Gap[i] = testkit.Normal(rng), rng.NormFloat64()
+		}
+		a, b, smoothness := w.VJP(&p, &m, &bar)
+		size := 0.0
+		for i := range a {
+			if a[i] != a[i] || b[i] != b[i] {
+				t.Fatalf("%v × %v: gradients %v, %v", f.Shape().Kind(), g.Shape().Kind(), a, b)
+			}
+			size = max(size, math.Abs(a[i]), math.Abs(b[i]))
+		}
+
+		v, omega := testkit.Normal(rng), testkit.Normal(rng)
+		at := func(x r3.Vec) r3.Vec { return r3.Add(v, r3.Cross(omega, x)) }
+		var twist [12]float64
+		for i, pose := range [2]*geom.Pose{&p.PoseA, &p.PoseB} {
+			u := at(pose.Position)
+			copy(twist[6*i:], []float64{u.X, u.Y, u.Z, omega.X, omega.Y, omega.Z})
+		}
+		want := r3.Dot(bar.Normal, r3.Cross(omega, p.Normal))
+		for i := range m.N {
+			want += r3.Dot(bar.Position[i], at(m.Points[i].Position))
+		}
+		err := math.Abs(along12(&a, &b, &twist)-want) / size
+		if worstMotion = max(worstMotion, err); err > 1e-11 {
+			t.Errorf("%v × %v, %v: a rigid motion has an error of %g", f.Shape().Kind(), g.Shape().Kind(), smoothness,
+				err)
+		}
+
+		q := swapped(&p)
+		s.contact.Build(&q, &other)
+		if other.N != m.N {
+			continue
+		}
+		flipped := PairCotangent{Normal: r3.Scale(-1, bar.Normal)}
+		matched := 0
+		for i := range other.N {
+			for k := range m.N {
+				x, y := &other.Points[i], &m.Points[k]
+				if r3.Norm(r3.Sub(x.Position, y.Position)) < 1e-12 && matched == i {
+					flipped.Position[i], flipped.Gap[i] = bar.Position[k], bar.Gap[k]
+					matched++
+				}
+			}
+		}
+		if matched != m.N || !smoothness.Full() {
+			continue
+		}
+		swapB, swapA, _ := w.VJP(&q, &other, &flipped)
+		for i := range a {
+			err := max(math.Abs(a[i]-swapA[i]), math.Abs(b[i]-swapB[i])) / size
+			if worstSwap = max(worstSwap, err); err > 1e-8 {
+				t.Errorf("%v × %v: a swap changes gradients by %g", f.Shape().Kind(), g.Shape().Kind(), err)
+				break
+			}
 		}
 	}
-	t.Logf("%d pairs: features of %d change, differences of %d not sure, %d products not smooth, %d wrong", drawn,
-		changed, unsure, notSmooth, failed)
-	t.Log("by kind of point:", byID)
-	if testing.Verbose() {
-		t.Log("by kinds of shapes:", byKinds)
+	t.Logf("worst errors: rigid motion %.1e, swap %.1e", worstMotion, worstSwap)
+}
+
+// TestPairScale scales boxes and their poses by a power of two.
+func TestPairScale(t *testing.T) {
+	rng := rand.New(rand.NewPCG(48, 6))
+	var s pairSolver
+	var w PairWorkspace
+	boxes := func(scale float64) (a, b *contact.Features) {
+		return feature(t, geom.Box{HalfExtents: r3.Scale(scale, r3.Vec{X: 0.2, Y: 0.3, Z: 0.45})}),
+			feature(t, geom.Cylinder{R: 0.25 * scale, HalfLength: 0.35 * scale})
+	}
+	a, b := boxes(1)
+	for range 200 {
+		p, ok := s.drawPosed(rng, a, b, 0.01*rng.NormFloat64(), math.Pow(10, -6*rng.Float64()), true)
+		if !ok {
+			continue
+		}
+		var m contact.Manifold
+		s.contact.Build(&p, &m)
+		var bar PairCotangent
+		bar.Normal = testkit.Normal(rng)
+		for i := range m.N {
+			bar.Position[i], bar.Gap[i] = testkit.Normal(rng), rng.NormFloat64()
+		}
+		ga, gb, smoothness := w.VJP(&p, &m, &bar)
+		for _, scale := range []float64{0x1p-7, 0x1p9} {
+			q, n, scaled := p, m, bar
+			q.A, q.B = boxes(scale)
+			for _, v := range []*r3.Vec{&q.PoseA.Position, &q.PoseB.Position, &q.WitnessA, &q.WitnessB} {
+				*v = r3.Scale(scale, *v)
+			}
+			q.Distance, q.Gap, q.MaxGap = scale*q.Distance, scale*q.Gap, scale*q.MaxGap
+			scaled.Normal = r3.Scale(scale, bar.Normal)
+			for i := range n.N {
+				n.Points[i].Position = r3.Scale(scale, m.Points[i].Position)
+			}
+			sa, sb, same := w.VJP(&q, &n, &scaled)
+			for i := range sa {
+				by := 1.0
+				if i >= 3 {
+					by = scale
+				}
+				if sa[i] != by*ga[i] || sb[i] != by*gb[i] || same != smoothness {
+					t.Fatalf("scale %g: gradients %v, %v of %v, %v", scale, sa, sb, ga, gb)
+				}
+			}
+		}
 	}
 }
