@@ -232,6 +232,9 @@ const frameTolerance = 1e-6
 // but in masses.
 func (p *Problem) CheckWorld(w int) error { return p.checkWorld(w, true) }
 
+// ValidWorld reports whether CheckWorld finds no fault. It does not allocate.
+func (p *Problem) ValidWorld(w int) bool { return p.plain(w) || p.CheckWorld(w) == nil }
+
 // checkWorld is CheckWorld, with inertias or, where they are known to be those of bodies, without.
 func (p *Problem) checkWorld(w int, inertias bool) error {
 	for b := w * p.Bodies; b < (w+1)*p.Bodies; b++ {

@@ -174,12 +174,12 @@ func madeCases() (list []madeCase) {
 	}
 	ncp("box slides on three", three(slab(down(1, 0.4, 0.2), r3.Vec{}, 0.05, 3)), smooth, unknown, unsaid)
 	ncp("box spins on four", slab(down(0, 0, 1), r3.Vec{Z: 9}, 0.2, 4), many, unknown, " slide")
-	ncp("compliant box spins on four", withCompliance(slab(down(0, 0, 1), r3.Vec{Z: 9}, 0.2, 4), 0, 1e-2), smooth, unknown,
-		" slide")
+	ncp("compliant box spins on four", withCompliance(slab(down(0, 0, 1), r3.Vec{Z: 9}, 0.2, 4), 0, 1e-2), smooth,
+		unknown, " slide")
 	both("compliant box stands on four", withCompliance(slab(down(0.2, 0, 1), r3.Vec{}, 0.8, 4), 1e-2, 1e-2), smooth,
 		unknown, " stick")
-	both("box without friction on four, compliant", withCompliance(slab(down(1, 0.3, 1), r3.Vec{}, 0, 4), 0, 1e-2), smooth,
-		unknown, " slide")
+	both("box without friction on four, compliant", withCompliance(slab(down(1, 0.3, 1), r3.Vec{}, 0, 4), 0, 1e-2),
+		smooth, unknown, " slide")
 
 	// the same contact twice
 	both("sticks twice", twice(ball(down(1, 0, 2), 0.5)), smooth, unknown, " stick")

@@ -1,8 +1,6 @@
 package adjoint
 
 import (
-	"math"
-
 	"gonum.org/v1/gonum/spatial/r3"
 
 	"clearance/contact"
@@ -13,7 +11,7 @@ import (
 func (x *problemWorld) prepare(p *contact.Problem, w int, s *contact.Solution, model contact.Model, out *Report) bool {
 	clear(out.Mode[w*p.Contacts : (w+1)*p.Contacts])
 	out.Nearest[w] = -1
-	if s.Status[w] != contact.Solved || p.CheckWorld(w) != nil {
+	if s.Status[w] != contact.Solved || !p.ValidWorld(w) {
 		out.none(w)
 		return false
 	}
@@ -98,7 +96,7 @@ func (x *problemWorld) storeBodies(p *contact.Problem, w int, out *Gradient) {
 		for k := range r.n {
 			for side, b := range [2]int{r.a, r.b} {
 				on, to := &r.onA[k][side], &x.bar[b]
-				to.lin, to.ang = axpy(to.lin, -r.z[k], on.lin), axpy(to.ang, -r.z[k], on.ang)
+				to.lin, to.ang = axpy(to.lin, -r.z[k], vecOf(on[:])), axpy(to.ang, -r.z[k], vecOf(on[3:]))
 			}
 		}
 	}
@@ -161,7 +159,7 @@ func (x *problemWorld) storeContact(r *problemRow, k int, bar r3.Vec, out *Gradi
 		tx, ty := dot(r.q[0], hat)-r.rT*u.X+bar.X, dot(r.q[1], hat)-r.rT*u.Y+bar.Y
 		out.Friction[k] = -r.lambda.Z * (r.t.X*tx + r.t.Y*ty)
 		if x.model == contact.CCP {
-			out.Friction[k] += math.Hypot(r.c.X, r.c.Y) * r.z[0]
+			out.Friction[k] += hypot(r.c.X, r.c.Y) * r.z[0]
 		}
 	}
 }
@@ -319,7 +317,7 @@ func (x *problemWorld) loadTangents(p *contact.Problem, w int, d *Parameters) {
 			r.right[j] = dot(r.columns.a[j], c)
 		}
 		if r.cone && x.model == contact.CCP {
-			r.right[0] -= math.Hypot(r.c.X, r.c.Y) * dmu
+			r.right[0] -= hypot(r.c.X, r.c.Y) * dmu
 		}
 	}
 	for b := range x.bodies { // known where no contact has an unknown

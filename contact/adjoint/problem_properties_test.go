@@ -125,7 +125,8 @@ func TestProblemScaling(t *testing.T) {
 			got := gradients(t, &q, solved(t, &q, model), model, scaled(bar, barred...))
 			for i, factors := range [][]float64{barred, {1 / mass}, {1 / (mass * length * length)}, {1 / length},
 				{1 / length}, {1}, {1 / speed}, {1}, {mass}} {
-				if x := scaled(*columnsOf(&want.Parameters)[i], factors...); !slices.Equal(x, *columnsOf(&got.Parameters)[i]) {
+				x := scaled(*columnsOf(&want.Parameters)[i], factors...)
+				if !slices.Equal(x, *columnsOf(&got.Parameters)[i]) {
 					t.Errorf("%s: 2^%v: column %d does not scale bit for bit", model, e, i)
 				}
 			}
@@ -217,7 +218,8 @@ func TestProblemSymmetries(t *testing.T) {
 				for _, c := range []struct {
 					column []float64
 					per    int
-				}{{q.Frame, 9}, {q.ArmA, 3}, {q.ArmB, 3}, {q.Target, 1}, {q.Friction, 1}, {q.Compliance, 2}, {l.Impulse, 3}} {
+				}{{q.Frame, 9}, {q.ArmA, 3}, {q.ArmB, 3}, {q.Target, 1}, {q.Friction, 1}, {q.Compliance, 2},
+					{l.Impulse, 3}} {
 					back(w, c.column, c.per)
 				}
 				n := int(p.Count[w])
@@ -286,8 +288,8 @@ func TestProblemNeverNaN(t *testing.T) {
 			Residual: make([]float64, p.Worlds)}
 		bar, d := normals(rng, 6*p.Worlds*p.Bodies), randomTangent(rng, p)
 		if trial%2 == 1 {
-			for _, x := range [][]float64{p.Mass, p.Velocity, p.ArmA, p.ArmB, p.Target, p.Friction, p.Compliance, s.Impulse,
-				bar} {
+			for _, x := range [][]float64{p.Mass, p.Velocity, p.ArmA, p.ArmB, p.Target, p.Friction, p.Compliance,
+				s.Impulse, bar} {
 				wild(x)
 			}
 		}

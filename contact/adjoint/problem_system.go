@@ -59,6 +59,14 @@ type problemSystem struct {
 // number orders the bodies by minimum degree [George1989]: the next one is that with the fewest neighbors, of those the
 // first, and its neighbors become neighbors of each other.
 func (x *problemWorld) number() {
+	x.findOrder()
+	for i := range x.rows {
+		r := &x.rows[i]
+		r.place = [2]int{x.system.block[r.a], x.system.block[r.b]}
+	}
+}
+
+func (x *problemWorld) findOrder() {
 	s := &x.system
 	resize(&s.block, len(x.v))
 	for b := range s.block {
@@ -166,11 +174,6 @@ func (s *problemSystem) renumber(n int) {
 	}
 }
 
-// flat returns a twist as six numbers.
-func (t *twist) flat() [6]float64 {
-	return [6]float64{t.lin.X, t.lin.Y, t.lin.Z, t.ang.X, t.ang.Y, t.ang.Z}
-}
-
 // factor assembles and factors the matrix, and reports false if it is singular. A block of a diagonal is inverted with
 // pivoting within the block.
 func (x *problemWorld) factor() bool {
@@ -186,11 +189,24 @@ func (x *problemWorld) factor() bool {
 	n := len(s.order)
 	for i := range x.rows {
 		r := &x.rows[i]
-		p, q := s.block[r.a], s.block[r.b]
+		p, q := r.place[0], r.place[1]
+		if r.mode == Stick && r.pivot[0] == r.pivot[2] {
+			f := 1 / r.pivot[0]
+			if p >= 0 {
+				addStick(&s.inverse[p], r.ra, r.ra, f)
+			}
+			if q >= 0 {
+				addStick(&s.inverse[q], r.rb, r.rb, f)
+			}
+			if p >= 0 && q >= 0 {
+				addStick(&s.blocks[s.slot[p*n+q]], r.ra, r.rb, -f)
+				addStick(&s.blocks[s.slot[q*n+p]], r.rb, r.ra, -f)
+			}
+			continue
+		}
 		for k := range r.n {
 			f := 1 / r.pivot[k]
-			left, right := [2][6]float64{r.onA[k][0].flat(), r.onA[k][1].flat()},
-				[2][6]float64{r.onB[k][0].flat(), r.onB[k][1].flat()}
+			left, right := &r.onA[k], &r.onB[k]
 			if p >= 0 {
 				addOuter(&s.inverse[p], &left[0], &right[0], f)
 			}
@@ -225,21 +241,60 @@ func (x *problemWorld) factor() bool {
 	return true
 }
 
+// addStick adds f·JᵀJ of the points of two bodies at arms p and q, J = (1, −[r]×), which no frame changes: the blocks
+// are 1, −[q]×, [p]× and (p·q)·1 − qpᵀ.
+func addStick(m *[6][6]float64, p, q r3.Vec, f float64) {
+	a, b, g := r3.Scale(f, p), r3.Scale(f, q), f*dot(p, q)
+	m[0][0] += f
+	m[1][1] += f
+	m[2][2] += f
+	m[0][4] += b.Z
+	m[0][5] -= b.Y
+	m[1][3] -= b.Z
+	m[1][5] += b.X
+	m[2][3] += b.Y
+	m[2][4] -= b.X
+	m[3][1] -= a.Z
+	m[3][2] += a.Y
+	m[4][0] += a.Z
+	m[4][2] -= a.X
+	m[5][0] -= a.Y
+	m[5][1] += a.X
+	m[3][3] += g - b.X*p.X
+	m[3][4] -= b.X * p.Y
+	m[3][5] -= b.X * p.Z
+	m[4][3] -= b.Y * p.X
+	m[4][4] += g - b.Y*p.Y
+	m[4][5] -= b.Y * p.Z
+	m[5][3] -= b.Z * p.X
+	m[5][4] -= b.Z * p.Y
+	m[5][5] += g - b.Z*p.Z
+}
+
 func addOuter(m *[6][6]float64, left, right *[6]float64, f float64) {
+	a, b, c, d, e, g := right[0], right[1], right[2], right[3], right[4], right[5]
 	for i := range m {
 		to, l := &m[i], f*left[i]
-		for j := range to {
-			to[j] += l * right[j]
-		}
+		to[0] += l * a
+		to[1] += l * b
+		to[2] += l * c
+		to[3] += l * d
+		to[4] += l * e
+		to[5] += l * g
 	}
 }
 
 func times(a, b *[6][6]float64) (c [6][6]float64) {
 	for i := range c {
+		to := &c[i]
 		for k, f := range a[i] {
-			for j := range c[i] {
-				c[i][j] += f * b[k][j]
-			}
+			from := &b[k]
+			to[0] += f * from[0]
+			to[1] += f * from[1]
+			to[2] += f * from[2]
+			to[3] += f * from[3]
+			to[4] += f * from[4]
+			to[5] += f * from[5]
 		}
 	}
 	return c
@@ -249,9 +304,13 @@ func subtractProduct(c, a, b *[6][6]float64) {
 	for i := range c {
 		to := &c[i]
 		for k, f := range a[i] {
-			for j := range to {
-				to[j] -= f * b[k][j]
-			}
+			from := &b[k]
+			to[0] -= f * from[0]
+			to[1] -= f * from[1]
+			to[2] -= f * from[2]
+			to[3] -= f * from[3]
+			to[4] -= f * from[4]
+			to[5] -= f * from[5]
 		}
 	}
 }
@@ -362,7 +421,7 @@ func (s *problemSystem) divide(k int, transposed bool) *[6]float64 {
 }
 
 // sides returns the columns whose forces act on the bodies, and those whose velocities count: A and B, or B and A.
-func (r *problemRow) sides(transposed bool) (force, speed *[3][2]twist) {
+func (r *problemRow) sides(transposed bool) (force, speed *[3][2][6]float64) {
 	if transposed {
 		return &r.onB, &r.onA
 	}
@@ -396,29 +455,34 @@ func (x *problemWorld) correct(transposed bool) {
 }
 
 // push adds f times the impulses of a column to the right hand side.
-func (s *problemSystem) push(r *problemRow, on *[2]twist, f float64) {
-	for side, b := range [2]int{r.a, r.b} {
-		if k := s.block[b]; k >= 0 {
+func (s *problemSystem) push(r *problemRow, on *[2][6]float64, f float64) {
+	for side, k := range r.place {
+		if k >= 0 {
 			to, t := &s.right[k], &on[side]
-			to[0] += f * t.lin.X
-			to[1] += f * t.lin.Y
-			to[2] += f * t.lin.Z
-			to[3] += f * t.ang.X
-			to[4] += f * t.ang.Y
-			to[5] += f * t.ang.Z
+			to[0] += f * t[0]
+			to[1] += f * t[1]
+			to[2] += f * t[2]
+			to[3] += f * t[3]
+			to[4] += f * t[4]
+			to[5] += f * t[5]
 		}
 	}
 }
 
 // along is the component along a column of the velocity in the right hand side.
-func (s *problemSystem) along(r *problemRow, on *[2]twist) (sum float64) {
-	for side, b := range [2]int{r.a, r.b} {
-		if k := s.block[b]; k >= 0 {
+func (s *problemSystem) along(r *problemRow, on *[2][6]float64) (sum float64) {
+	for side, k := range r.place {
+		if k >= 0 {
 			v, t := &s.right[k], &on[side]
-			sum += t.lin.X*v[0] + t.lin.Y*v[1] + t.lin.Z*v[2] + t.ang.X*v[3] + t.ang.Y*v[4] + t.ang.Z*v[5]
+			sum += t[0]*v[0] + t[1]*v[1] + t[2]*v[2] + t[3]*v[3] + t[4]*v[4] + t[5]*v[5]
 		}
 	}
 	return sum
+}
+
+// component is that along a force on a body of a velocity.
+func (v *twist) component(on *[6]float64) float64 {
+	return on[0]*v.lin.X + on[1]*v.lin.Y + on[2]*v.lin.Z + on[3]*v.ang.X + on[4]*v.ang.Y + on[5]*v.ang.Z
 }
 
 // measure sets the residuals: right = r − Mv̂ − JᵀAz and left = BᵀJv̂ + s − Sz. It returns the square of their norm,
@@ -436,9 +500,14 @@ func (x *problemWorld) measure(transposed bool) (sum float64) {
 		va, vb := &x.hat[r.a], &x.hat[r.b]
 		for k := range r.n {
 			s.push(r, &force[k], -r.z[k])
-			on := &speed[k]
-			r.left[k] = dot(on[0].lin, va.lin) + dot(on[0].ang, va.ang) + dot(on[1].lin, vb.lin) +
-				dot(on[1].ang, vb.ang) + r.right[k] - r.s[k]*r.z[k]
+			left := r.right[k] - r.s[k]*r.z[k]
+			if r.a < x.bodies {
+				left += va.component(&speed[k][0])
+			}
+			if r.b < x.bodies {
+				left += vb.component(&speed[k][1])
+			}
+			r.left[k] = left
 			sum += r.left[k] * r.left[k] / max(r.h, r.s[k])
 		}
 	}
@@ -468,6 +537,34 @@ func (r *problemRow) pushes(k int) bool {
 	return r.mode == Stick && k == 2 || r.mode == Slide && k == 0
 }
 
+// begin sets v̂ and z to zero, and the residuals that belong to them like measure.
+func (x *problemWorld) begin(transposed bool) (sum float64) {
+	s := &x.system
+	for k, b := range s.order {
+		x.hat[b] = twist{}
+		bar := &x.bar[b]
+		s.right[k] = [6]float64{bar.lin.X, bar.lin.Y, bar.lin.Z, bar.ang.X, bar.ang.Y, bar.ang.Z}
+		sum += x.invMass[b]*dot(bar.lin, bar.lin) + dot(bar.ang, x.invInertia[b].mul(bar.ang))
+	}
+	for i := range x.rows {
+		r := &x.rows[i]
+		r.z, r.left = [3]float64{}, r.right
+		if transposed { // velocities of bodies that impulses do not move are known
+			for k := range r.n {
+				for side, b := range [2]int{r.a, r.b} {
+					if b < x.bodies {
+						r.left[k] += x.hat[b].component(&r.onA[k][side])
+					}
+				}
+			}
+		}
+		for k := range r.n {
+			sum += r.left[k] * r.left[k] / max(r.h, r.s[k])
+		}
+	}
+	return sum
+}
+
 // settle solves the system with bar and the right hand sides of the rows, which leaves v̂ in hat for the bodies of
 // contacts. It returns the relative residual, and false without a solution.
 //
@@ -477,13 +574,7 @@ func (r *problemRow) pushes(k int) bool {
 func (x *problemWorld) settle(transposed bool) (residual float64, ok bool) {
 	whole, last := 0.0, 0.0
 	for attempt := range mostAttempts {
-		for _, b := range x.system.order {
-			x.hat[b] = twist{}
-		}
-		for i := range x.rows {
-			x.rows[i].z = [3]float64{}
-		}
-		if last = x.measure(transposed); last == 0 {
+		if last = x.begin(transposed); last == 0 {
 			return 0, true
 		}
 		if attempt == 0 {

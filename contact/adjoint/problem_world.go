@@ -45,11 +45,12 @@ func (s *sym3) inverse() sym3 {
 	return sym3{xx * r, (a*c - e*e) * r, (a*b - d*d) * r, xy * r, xz * r, (d*e - a*f) * r}
 }
 
-func dot(a, b r3.Vec) float64   { return a.X*b.X + a.Y*b.Y + a.Z*b.Z }
-func cross(a, b r3.Vec) r3.Vec  { return r3.Cross(a, b) }
-func vecOf(s []float64) r3.Vec  { return r3.Vec{X: s[0], Y: s[1], Z: s[2]} }
-func length(a r3.Vec) float64   { return math.Sqrt(dot(a, a)) }
-func put(s []float64, a r3.Vec) { s[0], s[1], s[2] = a.X, a.Y, a.Z }
+func dot(a, b r3.Vec) float64    { return a.X*b.X + a.Y*b.Y + a.Z*b.Z }
+func cross(a, b r3.Vec) r3.Vec   { return r3.Cross(a, b) }
+func vecOf(s []float64) r3.Vec   { return r3.Vec{X: s[0], Y: s[1], Z: s[2]} }
+func hypot(x, y float64) float64 { return math.Sqrt(x*x + y*y) }
+func length(a r3.Vec) float64    { return math.Sqrt(dot(a, a)) }
+func put(s []float64, a r3.Vec)  { s[0], s[1], s[2] = a.X, a.Y, a.Z }
 func axpy(a r3.Vec, f float64, b r3.Vec) r3.Vec {
 	return r3.Vec{X: a.X + f*b.X, Y: a.Y + f*b.Y, Z: a.Z + f*b.Z}
 }
@@ -72,14 +73,15 @@ type problemRow struct {
 
 // columns are those of A and B of a contact, with all that belongs to them.
 type columns struct {
-	n        int         // number
-	cone     bool        // the first one is e₁
-	a, b     [3]r3.Vec   // of A and of B
-	onA, onB [3][2]twist // Jᵀ times the columns of A, and of B: on the bodies a and b
-	s        [3]float64  // diagonal of BᵀRA + D
-	pivot    [3]float64  // s and what regularizes it
-	z, right [3]float64  // unknowns, and the right hand side of their equations
-	left     [3]float64  // residual
+	n        int              // number
+	cone     bool             // the first one is e₁
+	place    [2]int           // of the bodies a and b in the matrix, -1 for one that impulses do not move
+	a, b     [3]r3.Vec        // of A and of B
+	onA, onB [3][2][6]float64 // Jᵀ times the columns of A, and of B: on the bodies a and b
+	s        [3]float64       // diagonal of BᵀRA + D
+	pivot    [3]float64       // s and what regularizes it
+	z, right [3]float64       // unknowns, and the right hand side of their equations
+	left     [3]float64       // residual
 }
 
 // problemWorld has the problem of one world, and memory.
@@ -258,12 +260,12 @@ const most = 1e30
 // point that is projected lies in the polar cone, in K, or between both. It does not depend on how well the solution
 // resolves zeros of λ and c.
 func (x *problemWorld) setMode(r *problemRow) {
-	slip := math.Hypot(r.c.X, r.c.Y)
+	slip := hypot(r.c.X, r.c.Y)
 	u := axpy(r.lambda, -1/r.h, r.c)
 	if x.model == contact.NCP {
 		u.Z -= r.mu * slip / r.h
 	}
-	t := math.Hypot(u.X, u.Y)
+	t := hypot(u.X, u.Y)
 	r.t = r3.Vec{}
 	if t > 0 {
 		r.t = r3.Vec{X: -u.X / t, Y: -u.Y / t}
@@ -303,22 +305,28 @@ func (r *problemRow) add(a, b r3.Vec, s float64) {
 	k := r.n
 	r.n++
 	r.store(k, a, &r.columns.a, &r.onA)
-	r.store(k, b, &r.columns.b, &r.onB)
+	if a == b {
+		r.columns.b[k], r.onB[k] = a, r.onA[k]
+	} else {
+		r.store(k, b, &r.columns.b, &r.onB)
+	}
 	r.s[k] = s
 	r.z[k], r.right[k] = 0, 0
 }
 
 // store keeps column k and Jᵀ times it.
-func (r *problemRow) store(k int, column r3.Vec, to *[3]r3.Vec, on *[3][2]twist) {
+func (r *problemRow) store(k int, column r3.Vec, to *[3]r3.Vec, on *[3][2][6]float64) {
 	to[k] = column
 	d := r.world(column)
-	on[k][0] = twist{r3.Scale(-1, d), r3.Scale(-1, cross(r.ra, d))}
-	on[k][1] = twist{d, cross(r.rb, d)}
+	q := cross(r.ra, d)
+	on[k][0] = [6]float64{-d.X, -d.Y, -d.Z, -q.X, -q.Y, -q.Z}
+	q = cross(r.rb, d)
+	on[k][1] = [6]float64{d.X, d.Y, d.Z, q.X, q.Y, q.Z}
 }
 
 // margin is how far a contact is from a change of its mode, relative to the scale of its island.
 func (x *problemWorld) margin(r *problemRow) (m float64) {
-	slip, force := math.Hypot(r.c.X, r.c.Y), math.Hypot(r.lambda.X, r.lambda.Y)
+	slip, force := hypot(r.c.X, r.c.Y), hypot(r.lambda.X, r.lambda.Y)
 	switch {
 	case r.mode == Open && x.model == contact.CCP:
 		m = r.c.Z - r.mu*slip
