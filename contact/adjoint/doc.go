@@ -7,4 +7,8 @@
 //
 // [Problems] has the products of cotangents and of tangents with the derivative of a [contact.Problem]. Package ref
 // has the same derivative in a dense form.
+//
+// [Steps] has the products of cotangents with the derivative of a step of a simulation, from its record: through
+// contact points, targets, the contact problem, momenta and rotations. [Run] makes the steps of a run with a [Tape],
+// which has the gradient of a function of its states.
 package adjoint

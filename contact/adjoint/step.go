@@ -280,8 +280,8 @@ func (b *bodyBar) push(twist *[6]float64, arm r3.Vec) {
 	b.rotation = r3.Add(b.rotation, r3.Add(vecOf(twist[3:]), cross(arm, force)))
 }
 
-// rule takes the margin of the rule of a target into the report. Where a target has a kink and no jump, it matters to contacts that
-// it acts on.
+// rule takes the margin of the rule of a target into the report. Where a target has a kink and no jump, it matters to
+// contacts that it acts on.
 func (x *Steps) rule(r *contact.PartRecord, c int, report *StepReport) {
 	rule := &r.Contacts[c]
 	acts := x.gradient.Mode[c] != Open

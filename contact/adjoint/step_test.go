@@ -250,6 +250,10 @@ func (p *stepPoint) at(d *stepDirection, h float64) *stepPoint {
 	q.state = &contact.State{Worlds: p.state.Worlds, Pose: slices.Clone(p.state.Pose),
 		Velocity: added(p.state.Velocity, h, d.velocity), Momentum: added(p.state.Momentum, h, d.momentum)}
 	for k := range p.state.Worlds * len(s.Body) {
+		if vecOf(d.pose[6*k+3:]) == (r3.Vec{}) {
+			put(q.state.Pose[7*k:], axpy(vecOf(p.state.Pose[7*k:]), h, vecOf(d.pose[6*k:])))
+			continue
+		}
 		putPose(q.state.Pose[7*k:], along(poseOf(p.state.Pose[7*k:]), d.pose[6*k:6*k+6], h))
 	}
 	return q
