@@ -41,6 +41,9 @@ type Manifolds struct {
 	Position []float64        // [N,4,3] see [Point], metres in the world frame
 	Gap      []float64        // [N,4] metres
 	ID       []uint64         // [N,4]
+
+	// Features keeps what is derived from the shapes of the library between calls; nil for the call alone.
+	Features *FeatureTable
 }
 
 // NewManifolds returns columns for n pairs.
@@ -98,10 +101,14 @@ func buildManifolds(ctx context.Context, job *batch.Job, workers int, variant st
 	if err != nil {
 		return err
 	}
+	table := out.Features
+	if table == nil || table.library != job.Library {
+		table = NewFeatureTable(job.Library)
+	}
 	features, refused := make([]*Features, len(used)), make([]error, len(used))
 	err = inParallel(ctx, workers, len(used), 1, func(_, i int) {
 		if used[i].Load() {
-			features[i], refused[i] = NewFeatures(job.Library.Shape(int32(i)))
+			features[i], refused[i] = table.Of(i)
 		}
 	})
 	if err = errors.Join(append(refused, err)...); err != nil {

@@ -82,6 +82,7 @@ var layers = map[string][]string{
 	"kernels/contact":         {"kernels"},
 	"kernels/contact/variant": {"kernels/contact/include", "kernels/isa", "kernels/shape"},
 	"kernels/contact/include": {},
+	"contact/system":          {"contact", "contact/adjoint", "internal/fault"},
 	"contact/scenes":          {"batch", "contact", "geom", "internal/memory"},
 	"verify":                  {"geom", "batch", "contact", "internal/fault", "internal/memory", "ref"},
 	"rollout/broadphase":      {"internal/fault", "kernels"},
@@ -98,8 +99,9 @@ var layers = map[string][]string{
 	"cmd/batchbench":         {anything},
 	"cmd/clearview":          {anything},
 	"cmd/genlayout":          {"batch", "geom", "internal/layout"},
-	"cmd/libclearance": {".", "batch", "contact", "contact/adjoint", "cpu", "dataset", "dataset/stream", "derive",
-		"dispatch", "engine", "geom", "geom/hull", "geom/mesh", "internal/audit", "internal/kinematics",
+	"cmd/libclearance": {".", "batch", "contact", "contact/adjoint", "contact/system", "cpu", "dataset",
+		"dataset/stream", "derive", "dispatch", "engine", "geom", "geom/hull", "geom/mesh", "internal/audit",
+		"internal/kinematics",
 		"internal/memory", "internal/rowtrace", "internal/score", "rollout", "rollout/sweep"},
 	"tests": {anything}, // and the packages below it
 	// the laboratory, whose table is in lab/README.md

@@ -661,6 +661,22 @@ int32_t clearance_contact_solve(clearance_array *arrays, int64_t count, int64_t 
 int32_t clearance_contact_vjp(clearance_array *arrays, int64_t count, int64_t wait_ms, clearance_job *job,
                               clearance_report *report, clearance_error *error);
 
+// clearance_system_solve solves contact problems of any mechanism. It reads worlds (W), velocities (N) and contacts
+// (C), mass [W,N,N], velocity [W,N], count [W] int32, jacobian [W,C,3,N] (along t1, t2 and n), friction [W,C], and if
+// they are given target [W,C], compliance [W,C,2] and warm [W,C,3]; options model, tolerance, max_steps and workers as
+// clearance_contact_solve. It fills those that are given of impulse [W,C,3], solved_velocity [W,N], residual and scale
+// [W], steps [W] int32 and status [W] uint8, as there. Otherwise it is clearance_submit.
+int32_t clearance_system_solve(clearance_array *arrays, int64_t count, int64_t wait_ms, clearance_job *job,
+                               clearance_report *report, clearance_error *error);
+
+// clearance_system_vjp multiplies cotangents with the derivative of the solutions of these problems. It reads the
+// problem with impulse, residual and status of its solution, velocity_bar [W,N], and if it is given impulse_bar
+// [W,C,3]. It fills those that are given of velocity_gradient [W,N], mass_gradient [W,N,N], jacobian_gradient
+// [W,C,3,N], target_gradient and friction_gradient [W,C], compliance_gradient [W,C,2], and of smoothness, margin,
+// nearest, adjoint_residual and mode as clearance_contact_vjp. Otherwise it is clearance_submit.
+int32_t clearance_system_vjp(clearance_array *arrays, int64_t count, int64_t wait_ms, clearance_job *job,
+                             clearance_report *report, clearance_error *error);
+
 // clearance_contact_points finds the contact points of N pairs with gaps of at most max_gap metres. It fills status [N]
 // uint8 (0: farther apart, 1: points, 2: undecided, 3: invalid), count [N] int32, normal [N,3], lower [N] (a lower
 // bound of the gap along the normal), position [N,4,3], gap [N,4], and id [N,4] uint64, which lasts as long as the
@@ -668,6 +684,15 @@ int32_t clearance_contact_vjp(clearance_array *arrays, int64_t count, int64_t wa
 int32_t clearance_contact_points(clearance_engine engine, clearance_library library, clearance_pairs *pairs,
                                  double max_gap, clearance_array *arrays, int64_t count, int64_t wait_ms,
                                  clearance_job *job, clearance_report *report, clearance_error *error);
+
+// clearance_contact_points_vjp multiplies cotangents with the derivative of contact points. It reads count [N] and id
+// [N,4] as clearance_contact_points has filled them with the same pairs and max_gap, and those that are given of
+// normal_bar [N,3], position_bar [N,4,3] and gap_bar [N,4], the gradients of a function. It fills twists [N,12], the
+// gradients by the velocities of the position and the angular velocities of A and of B in world axes, and if it is
+// given smoothness [N] uint8, as the column of that name. Otherwise it is clearance_submit.
+int32_t clearance_contact_points_vjp(clearance_engine engine, clearance_library library, clearance_pairs *pairs,
+                                     double max_gap, clearance_array *arrays, int64_t count, int64_t wait_ms,
+                                     clearance_job *job, clearance_report *report, clearance_error *error);
 
 // clearance_bodies_mass computes, of a uniform density in kg/m³, the mass of a body of a table, the center of mass [3]
 // in its frame, and the inertia [6] about it: 10 numbers.

@@ -204,7 +204,7 @@ func clearance_contact_points(handle C.clearance_engine, library C.clearance_lib
 		return start(h, work(lib, n), func(ctx context.Context, _ *job) (dispatch.Report, error) {
 			call := &batch.Job{Library: lib, Input: in, Options: o, Results: batch.NewResults(n, &o)}
 			rep, err := h.Dispatcher().Run(ctx, call, h.run)
-			if err == nil {
+			if m.Features = featuresOf(lib); err == nil {
 				err = contactError(contact.BuildManifolds(ctx, call, 0, h.SIMD(), m))
 			}
 			for i, s := range m.Status {

@@ -390,6 +390,71 @@ static void call_contact_points(void) {
           e, j);
 }
 
+static void call_contact_points_vjp(void) {
+    int64_t n = rows_of_call();
+    clearance_pairs *p = pairs(n);
+    struct list l = list_of();
+    add_indices(&l, "count", n, 5), add_wide(&l, "id", CLEARANCE_UINT64, 4 * n);
+    if (one_in(2)) add_reals(&l, "normal_bar", 3 * n);
+    if (one_in(2)) add_reals(&l, "position_bar", 12 * n);
+    if (one_in(2)) add_reals(&l, "gap_bar", 4 * n);
+    add_reals(&l, "twists", 12 * n);
+    if (one_in(2)) add_bytes(&l, "smoothness", n, 1);
+    close_list(&l);
+    clearance_job *j = job_place();
+    clearance_error *e = error_place();
+    ended(clearance_contact_points_vjp(handle(ENGINE), handle(LIBRARY), p, bad() ? real() : 0.1, l.at, l.count,
+                                       wait_ms(), j, report_place(), e),
+          e, j);
+}
+
+// add_systems adds contact problems of mechanisms.
+static void add_systems(struct list *l, int64_t w, int64_t n, int64_t c) {
+    add_whole(l, "worlds", w), add_whole(l, "velocities", n), add_whole(l, "contacts", c);
+    double *m = reals(w * n * n);
+    for (int64_t i = 0; m && i < w * n * n && !bad(); i++) m[i] = i % (n * n) % (n + 1) == 0;
+    add(l, "mass", CLEARANCE_FLOAT64, w * n * n, m);
+    add_reals(l, "velocity", w * n), add_indices(l, "count", w, c + 1), add_reals(l, "jacobian", 3 * w * c * n);
+    add_positive(l, "friction", w * c);
+    if (one_in(2)) add_reals(l, "target", w * c);
+    if (one_in(2)) add_positive(l, "compliance", 2 * w * c);
+    add_whole(l, "model", below(2));
+    if (one_in(4)) add_whole(l, "workers", 2);
+}
+
+static void call_system_solve(void) {
+    int64_t w = 1 + below(4), n = 1 + below(4), c = below(4);
+    struct list l = list_of();
+    add_systems(&l, w, n, c);
+    if (one_in(2)) add_reals(&l, "warm", 3 * w * c);
+    add_whole(&l, "max_steps", 10);
+    add_reals(&l, "impulse", 3 * w * c), add_reals(&l, "solved_velocity", w * n);
+    if (one_in(2)) add_reals(&l, "residual", w), add_reals(&l, "scale", w);
+    add_indices(&l, "steps", w, 1), add_bytes(&l, "status", w, 1);
+    close_list(&l);
+    clearance_job *j = job_place();
+    clearance_error *e = error_place();
+    ended(clearance_system_solve(l.at, l.count, wait_ms(), j, report_place(), e), e, j);
+}
+
+static void call_system_vjp(void) {
+    int64_t w = 1 + below(4), n = 1 + below(4), c = below(4);
+    struct list l = list_of();
+    add_systems(&l, w, n, c);
+    add_reals(&l, "impulse", 3 * w * c), add_reals(&l, "residual", w), add_bytes(&l, "status", w, 3);
+    add_reals(&l, "velocity_bar", w * n);
+    if (one_in(2)) add_reals(&l, "impulse_bar", 3 * w * c);
+    if (one_in(2)) add_reals(&l, "velocity_gradient", w * n), add_reals(&l, "mass_gradient", w * n * n);
+    if (one_in(2)) add_reals(&l, "jacobian_gradient", 3 * w * c * n), add_reals(&l, "target_gradient", w * c);
+    if (one_in(2)) add_reals(&l, "friction_gradient", w * c), add_reals(&l, "compliance_gradient", 2 * w * c);
+    if (one_in(2)) add_reals(&l, "margin", w), add_reals(&l, "adjoint_residual", w);
+    add_indices(&l, "nearest", w, 1), add_bytes(&l, "smoothness", w, 1), add_bytes(&l, "mode", w * c, 1);
+    close_list(&l);
+    clearance_job *j = job_place();
+    clearance_error *e = error_place();
+    ended(clearance_system_vjp(l.at, l.count, wait_ms(), j, report_place(), e), e, j);
+}
+
 static void call_simulation_open(void) {
     int at = (int)below(4);
     int64_t w = sizes[at].worlds, m = sizes[at].places;

@@ -466,7 +466,16 @@ FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "contact_vjp": (_i32, [
         _S(Named), _i64, _i64, _S(_u64), _S(Report), _S(Error),
     ]),
+    "system_solve": (_i32, [
+        _S(Named), _i64, _i64, _S(_u64), _S(Report), _S(Error),
+    ]),
+    "system_vjp": (_i32, [
+        _S(Named), _i64, _i64, _S(_u64), _S(Report), _S(Error),
+    ]),
     "contact_points": (_i32, [
+        _u64, _u64, _S(Pairs), _real, _S(Named), _i64, _i64, _S(_u64), _S(Report), _S(Error),
+    ]),
+    "contact_points_vjp": (_i32, [
         _u64, _u64, _S(Pairs), _real, _S(Named), _i64, _i64, _S(_u64), _S(Report), _S(Error),
     ]),
     "bodies_mass": (_i32, [

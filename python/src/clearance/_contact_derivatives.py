@@ -121,9 +121,9 @@ class Problem:
             raise OptionError("vjp: no cotangent; want velocity or impulse")
         size = self.sizes
         w, b, c = size.values()
-        given = {"velocity_bar": _cotangent("velocity", velocity, (w, b, 6))}
+        given = {"velocity_bar": cotangent("velocity", velocity, (w, b, 6))}
         if impulse is not None:
-            given["impulse_bar"] = _cotangent("impulse", impulse, (w, c, 3))
+            given["impulse_bar"] = cotangent("impulse", impulse, (w, c, 3))
         out: dict[str, Array] = {}
         for name, (axis, tail) in {**PARAMETERS, "normal": ("contacts", (3,))}.items():
             out[f"{name}_gradient"] = np.zeros((w, size[axis], *tail))
@@ -140,7 +140,8 @@ class Problem:
         return ProblemGradient(**{name.removesuffix("_gradient"): a for name, a in out.items()})
 
 
-def _cotangent(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+def cotangent(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """A gradient of a function as an array of a shape, zero if it is None."""
     if value is None:
         return np.zeros(shape)
     array = host(name, value, True)

@@ -452,14 +452,17 @@ class Engine(nat.Owner):
         quat: Rotation,
         max_gap: float,
         world: ArrayLike | None = None,
+        grad: bool = False,
         copy: bool = True,
     ) -> ContactPoints:
         """The contact points of N pairs with a clearance of at most ``max_gap`` metres: up to four a pair, a row each.
 
         Arrays are those of :meth:`distance`. ``world`` int32 [N] is the world of each pair, which the points repeat.
-        Curved shapes touch at one point, capsules side by side at two.
+        Curved shapes touch at one point, capsules side by side at two. ``grad=True`` keeps a copy of the poses, for
+        :meth:`ContactPoints.vjp`.
         """
-        return contacts(self, library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, max_gap, world, flag("copy", copy))
+        pairs = (a, b, pos_a, quat_a, pos_b, quat_b)
+        return contacts(self, library, pairs, quat, max_gap, world, flag("copy", copy), flag("grad", grad))
 
     def scene_contacts(
         self, scene: Scene, poses: ArrayLike, *, quat: Order | None = None, max_gap: float

@@ -32,6 +32,56 @@ STATUSES: Final = ("separated", "contact", "undecided", "invalid")
 _CONTACT: Final = 1
 
 
+@dataclass(frozen=True, eq=False)
+class PointsGradient:
+    """Gradients of N pairs: ``twists`` [N,12] are those by the velocities of the position and the angular velocities of
+    A, then of B, in world axes. ``smoothness`` uint8 [N] says when they are true, see ``Result.smoothness_names``."""
+
+    twists: Floats
+    smoothness: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A call that contact points came from."""
+
+    engine: Engine
+    library: Library
+    arrays: list[Array]
+    max_gap: float
+    count: Array
+    id: Array
+
+    def vjp(self, points: int, position: Any, normal: Any, gap: Any) -> PointsGradient:
+        """See :meth:`ContactPoints.vjp`."""
+        rows = len(self.count)
+        used = np.arange(MAX_POINTS) < self.count[:, None]
+        columns: dict[str, Array] = {"count": self.count, "id": self.id}
+        for name, value, tail in (("position", position, (3,)), ("gap", gap, ())):
+            if value is not None:
+                columns[f"{name}_bar"] = np.zeros((rows, MAX_POINTS, *tail))
+                columns[f"{name}_bar"][used] = take(name, value, np.float64, tail, points, True)
+        if normal is not None:
+            columns["normal_bar"] = np.zeros((rows, 3))
+            pair = np.repeat(np.arange(rows), self.count)
+            np.add.at(columns["normal_bar"], pair, take("normal", normal, np.float64, (3,), points, True))
+        twists: Array = np.zeros((rows, 12))
+        smoothness: Array = np.zeros(rows, np.uint8)
+        out = {"twists": twists, "smoothness": smoothness}
+        n, handle = self.engine._native, self.library._open()
+        record = nat.Pairs(rows, *map(address, self.arrays))
+        given = named({**columns, **out})
+        if not self.engine._number:
+            raise ClosedError("the engine is closed")
+        places = self.engine._number, handle.number, record, self.max_gap, given, len(given)
+
+        def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
+            return cast(int, n.contact_points_vjp(*places, ms, job, report, error))
+
+        _jobs.run(submit, (self, columns, out, given, handle))
+        return PointsGradient(twists, smoothness)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactPoints:
     """The contact points of N pairs, K of them, in the order of the pairs.
@@ -63,11 +113,20 @@ class ContactPoints:
     record: nat.Report
     part_a: Array | None = None
     part_b: Array | None = None
+    _call: Call | None = None
 
     @property
     def report(self) -> Report:
         """What became of the call."""
         return report_of(self.record)
+
+    def vjp(self, *, position: Any = None, normal: Any = None, gap: Any = None) -> PointsGradient:
+        """The gradient of a function with respect to the poses of the pairs, by its gradients with respect to
+        ``position`` and ``normal`` [K,3] and ``gap`` [K] of the points; None is zero. The call must have had
+        grad=True."""
+        if self._call is None:
+            raise OptionError("derivatives of contact points need the poses: ask for the points with grad=True")
+        return self._call.vjp(len(self), position, normal, gap)
 
     @property
     def failed(self) -> Array:
@@ -92,6 +151,7 @@ def contacts(
     max_gap: float,
     world: Any,
     copy: bool,
+    grad: bool = False,
 ) -> ContactPoints:
     """See :meth:`Engine.contacts`."""
     check_order(quat)
@@ -138,6 +198,9 @@ def contacts(
         columns["status"].reshape(lead),
         columns["count"].reshape(lead),
         report,
+        _call=Call(engine, library, [a.copy() for a in arrays], most, columns["count"], columns["id"])
+        if grad
+        else None,
     )
 
 

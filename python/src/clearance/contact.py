@@ -35,6 +35,7 @@ from ._page import View
 from ._points import RULES, Contacts, Recorded, Rule, fetch, surface_arrays
 from ._problems import MODELS, STATUSES, Model, Solution, simd_array, solve
 from ._show import ROWS, bodies_described, play
+from ._systems import SystemGradient, SystemSolution, solve_system
 from ._trajectory import STEP_STATUSES, Trajectory
 from ._urdf_bodies import from_urdf
 
@@ -491,10 +492,13 @@ __all__ = [
     "State",
     "StillError",
     "Surface",
+    "SystemGradient",
+    "SystemSolution",
     "Trajectory",
     "Views",
     "from_mujoco",
     "from_urdf",
     "mass_properties",
     "solve",
+    "solve_system",
 ]

@@ -1,0 +1,156 @@
+package main
+
+// #include "clearance.h"
+import "C"
+
+import (
+	"context"
+	"time"
+
+	"clearance/batch"
+	"clearance/contact"
+	"clearance/contact/adjoint"
+	"clearance/contact/system"
+	"clearance/dispatch"
+)
+
+//export clearance_system_solve
+func clearance_system_solve(list *C.clearance_array, count C.int64_t, waitMs C.int64_t, out *C.clearance_job,
+	report *C.clearance_report, e *C.clearance_error) C.int32_t {
+	j, err := func() (j *job, err error) {
+		defer recovered(&err)
+		a, err := arraysOf(list, count)
+		if err != nil {
+			return nil, err
+		}
+		p, o := systemOf(a)
+		w, wc := p.Worlds, product(p.Worlds, p.Contacts)
+		p.Warm = numbers[float64](a, "warm", product(3, wc), false)
+		real := func(name string, n int) []float64 { return numbers[float64](a, name, n, true) }
+		impulse, velocity := real("impulse", product(3, wc)), real("solved_velocity", product(w, p.Velocities))
+		residual, scale := real("residual", w), real("scale", w)
+		steps, status := numbers[int32](a, "steps", w, true), numbers[uint8](a, "status", w, true)
+		if err := checkSystem(a, p); err != nil {
+			return nil, err
+		}
+		return startAlone(func(ctx context.Context, _ *job) (dispatch.Report, error) {
+			since := time.Now()
+			var s system.Solution
+			if err := system.Solve(ctx, p, o, &s); err != nil {
+				return dispatch.Report{}, contactError(err)
+			}
+			copy(impulse, s.Impulse)
+			copy(velocity, s.Velocity)
+			copy(residual, s.Residual)
+			copy(scale, s.Scale)
+			copy(steps, s.Steps)
+			for i := range status {
+				status[i] = uint8(s.Status[i])
+			}
+			r := worldReport(w, since)
+			for i, code := range s.Status {
+				switch code {
+				case contact.Solved:
+					r.Counts[batch.Separated]++
+				case contact.Undecided:
+					r.Counts[batch.Undecided]++
+				case contact.Invalid:
+					r.Counts[batch.Invalid]++
+					if r.RowErrors == nil {
+						r.RowErrors = []*batch.RowError{faultOf(p.CheckWorld(i))}
+					}
+				}
+			}
+			return r, nil
+		}), nil
+	}()
+	return settle(j, err, waitMs, out, report, e)
+}
+
+//export clearance_system_vjp
+func clearance_system_vjp(list *C.clearance_array, count C.int64_t, waitMs C.int64_t, out *C.clearance_job,
+	report *C.clearance_report, e *C.clearance_error) C.int32_t {
+	j, err := func() (j *job, err error) {
+		defer recovered(&err)
+		a, err := arraysOf(list, count)
+		if err != nil {
+			return nil, err
+		}
+		p, o := systemOf(a)
+		w, n, wc := p.Worlds, p.Velocities, product(p.Worlds, p.Contacts)
+		s := &system.Solution{Impulse: needed[float64](a, "impulse", product(3, wc), false),
+			Residual: needed[float64](a, "residual", w, false), Status: make([]contact.Status, max(w, 0))}
+		for i, code := range needed[uint8](a, "status", w, false) {
+			s.Status[i] = contact.Status(min(code, uint8(contact.Invalid)))
+		}
+		velocityBar := needed[float64](a, "velocity_bar", product(w, n), false)
+		impulseBar := numbers[float64](a, "impulse_bar", product(3, wc), false)
+		real := func(name string, n int) []float64 { return numbers[float64](a, name, n, true) }
+		to := [8][]float64{real("velocity_gradient", product(w, n)), real("mass_gradient", product(w, product(n, n))),
+			real("jacobian_gradient", product(product(3, wc), n)), real("target_gradient", wc),
+			real("friction_gradient", wc), real("compliance_gradient", product(2, wc)), real("margin", w),
+			real("adjoint_residual", w)}
+		nearest, smoothness := numbers[int32](a, "nearest", w, true), numbers[uint8](a, "smoothness", w, true)
+		mode := numbers[uint8](a, "mode", wc, true)
+		if err := checkSystem(a, p); err != nil {
+			return nil, err
+		}
+		return startAlone(func(ctx context.Context, _ *job) (dispatch.Report, error) {
+			since := time.Now()
+			var g system.Gradient
+			if err := system.VJP(ctx, p, s, o, velocityBar, impulseBar, &g); err != nil {
+				return dispatch.Report{}, contactError(err)
+			}
+			for i, from := range [8][]float64{g.Velocity, g.Mass, g.Jacobian, g.Target, g.Friction, g.Compliance,
+				g.Margin, g.Residual} {
+				copy(to[i], from)
+			}
+			copy(nearest, g.Nearest)
+			r := worldReport(w, since)
+			for i, code := range g.Smoothness {
+				if len(smoothness) > 0 {
+					smoothness[i] = uint8(code)
+				}
+				if code == adjoint.None {
+					r.Counts[batch.Undecided]++
+				} else {
+					r.Counts[batch.Separated]++
+				}
+			}
+			for i := range mode {
+				mode[i] = uint8(g.Mode[i])
+			}
+			return r, nil
+		}), nil
+	}()
+	return settle(j, err, waitMs, out, report, e)
+}
+
+// systemOf takes the problems of systems and the options from the arrays of a call.
+func systemOf(a *arrays) (*system.Problem, system.Options) {
+	w, n, c := a.size("worlds"), a.size("velocities"), a.size("contacts")
+	wc := product(w, c)
+	p := &system.Problem{Worlds: w, Velocities: n, Contacts: c,
+		Mass:       needed[float64](a, "mass", product(w, product(n, n)), false),
+		Velocity:   needed[float64](a, "velocity", product(w, n), false),
+		Count:      needed[int32](a, "count", w, false),
+		Jacobian:   needed[float64](a, "jacobian", product(product(3, wc), n), false),
+		Friction:   needed[float64](a, "friction", wc, false),
+		Target:     numbers[float64](a, "target", wc, false),
+		Compliance: numbers[float64](a, "compliance", product(2, wc), false)}
+	o := system.Options{Model: enumOf(a, "model", contact.Models), Tolerance: a.number("tolerance", 0),
+		Steps: int(a.whole("max_steps", 0)), Workers: a.workers()}
+	return p, o
+}
+
+// checkSystem checks the arrays, the sizes and the memory of a call.
+func checkSystem(a *arrays, p *system.Problem) error {
+	if err := a.check(); err != nil {
+		return err
+	}
+	if err := p.CheckShape(); err != nil {
+		return contactError(err)
+	}
+	w, n, c := float64(p.Worlds), float64(p.Velocities), float64(p.Contacts)
+	return checkMemory("contact problems of systems", 8*w*(n*n+3*c*n+2*n+8*c+4))
+}

@@ -1,0 +1,172 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"runtime"
+
+	"clearance/contact"
+	"clearance/internal/fault"
+)
+
+// Problem is a batch of contact problems of W worlds with N velocities and room for C contacts.
+type Problem struct {
+	Worlds, Velocities, Contacts int
+
+	Mass     []float64 // [W,N,N], symmetric and positive definite
+	Velocity []float64 // [W,N] without contact impulses
+	Count    []int32   // [W] contacts; the first ones of the world count
+	// Jacobian [W,C,3,N] takes velocities to those of the contacts along t1, t2 and the normal, of b relative to a.
+	Jacobian []float64
+	Friction []float64 // [W,C]
+
+	Target     []float64 // [W,C] normal velocities that are asked for; nil for zero
+	Compliance []float64 // [W,C,2] of the tangents and of the normal; nil for zero
+	Warm       []float64 // [W,C,3] impulses to start from; nil for zero
+}
+
+// Options of a solve. The zero value is the NCP to a tolerance of 1e-6.
+type Options struct {
+	Model contact.Model
+	// Tolerance limits the residual of each contact, relative to the largest one without impulses. Zero: 1e-6.
+	Tolerance float64
+	// Steps bounds the factorizations of a world. Zero: 400.
+	Steps int
+	// Workers bounds the goroutines; 0 is GOMAXPROCS. Bits do not depend on it.
+	Workers int
+}
+
+// Solution has the columns of the answers.
+type Solution struct {
+	Impulse  []float64 // [W,C,3] along t1, t2 and the normal
+	Velocity []float64 // [W,N]
+	// Residual and Scale [W] are those of the contact with the largest ratio of both, see [contact.Solution].
+	Residual, Scale []float64
+	Steps           []int32 // [W] factorizations
+	Status          []contact.Status
+}
+
+// CheckShape returns an error if the columns are not those of the sizes.
+func (p *Problem) CheckShape() error {
+	w, n, c := p.Worlds, p.Velocities, p.Contacts
+	if w < 0 || n < 0 || c < 0 {
+		return fmt.Errorf("contact: %d worlds of %d velocities and %d contacts", w, n, c)
+	}
+	for _, x := range []struct {
+		name     string
+		have, of int
+		optional bool
+	}{{"mass", len(p.Mass), w * n * n, false}, {"velocity", len(p.Velocity), w * n, false},
+		{"count", len(p.Count), w, false}, {"jacobian", len(p.Jacobian), 3 * w * c * n, false},
+		{"friction", len(p.Friction), w * c, false}, {"target", len(p.Target), w * c, true},
+		{"compliance", len(p.Compliance), 2 * w * c, true}, {"warm", len(p.Warm), 3 * w * c, true}} {
+		if x.have != x.of && (x.have != 0 || !x.optional) {
+			return fmt.Errorf("contact: %s has %d numbers, want %d", x.name, x.have, x.of)
+		}
+	}
+	return nil
+}
+
+// CheckWorld returns an error if a world is invalid: a [contact.WorldError], which names what is at fault.
+func (p *Problem) CheckWorld(w int) error {
+	n, c := p.Velocities, p.Contacts
+	bad := func(column string, at int, value float64, want string) error {
+		return &contact.WorldError{World: w, Body: -1, Contact: -1, Column: column,
+			Reason: fmt.Sprintf("number %d is %g, want %s", at, value, want)}
+	}
+	count := int(p.Count[w])
+	if count < 0 || count > c {
+		return bad("count", 0, float64(count), fmt.Sprintf("0 to %d", c))
+	}
+	for _, x := range []struct {
+		name string
+		x    []float64
+		not  bool // negative
+	}{{"mass", p.Mass[w*n*n : (w+1)*n*n], false}, {"velocity", p.Velocity[w*n : (w+1)*n], false},
+		{"jacobian", p.Jacobian[3*w*c*n : 3*(w*c+count)*n], false}, {"friction", p.Friction[w*c : w*c+count], true},
+		{"target", part(p.Target, w*c, count, 1), false}, {"compliance", part(p.Compliance, w*c, count, 2), true},
+		{"warm", part(p.Warm, w*c, count, 3), false}} {
+		for i, v := range x.x {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return bad(x.name, i, v, "a finite number")
+			}
+			if x.not && v < 0 {
+				return bad(x.name, i, v, "at least 0")
+			}
+		}
+	}
+	m := p.Mass[w*n*n : (w+1)*n*n]
+	for i := range n {
+		for j := range i {
+			a, b := m[i*n+j], m[j*n+i]
+			if math.Abs(a-b) > 1e-9*math.Sqrt(math.Abs(m[i*n+i]*m[j*n+j])) {
+				return bad("mass", i*n+j, a, fmt.Sprintf("the number in the other half, %g", b))
+			}
+		}
+	}
+	if !factored(m, n, make([]float64, n*n)) {
+		return bad("mass", 0, m[0], "a positive definite matrix")
+	}
+	return nil
+}
+
+// part is that of world and contacts of an optional column.
+func part(x []float64, first, count, width int) []float64 {
+	if len(x) == 0 {
+		return nil
+	}
+	return x[width*first : width*(first+count)]
+}
+
+// Solve solves the problems. What is wrong with a world is its status; the error is that of the call.
+func Solve(ctx context.Context, p *Problem, o Options, out *Solution) error {
+	if err := p.CheckShape(); err != nil {
+		return err
+	}
+	if o.Tolerance == 0 {
+		o.Tolerance = 1e-6
+	}
+	if !(o.Tolerance > 0) || math.IsInf(o.Tolerance, 1) {
+		return fmt.Errorf("contact: tolerance %g, want a number above 0", o.Tolerance)
+	}
+	if o.Steps <= 0 {
+		o.Steps = 400
+	}
+	out.Resize(p)
+	return p.inParallel(ctx, o.Workers, func(s *solver, w int) { s.solveWorld(ctx, p, w, &o, out) })
+}
+
+// Resize makes every column large enough for a problem, keeping memory that suffices.
+func (s *Solution) Resize(p *Problem) {
+	resize(&s.Impulse, 3*p.Worlds*p.Contacts)
+	resize(&s.Velocity, p.Worlds*p.Velocities)
+	resize(&s.Residual, p.Worlds)
+	resize(&s.Scale, p.Worlds)
+	resize(&s.Steps, p.Worlds)
+	resize(&s.Status, p.Worlds)
+}
+
+func resize[T any](s *[]T, n int) {
+	if cap(*s) < n {
+		*s = make([]T, n)
+	}
+	*s = (*s)[:n]
+}
+
+// inParallel calls f for each world, each worker with a solver of its own.
+func (p *Problem) inParallel(ctx context.Context, workers int, f func(s *solver, w int)) error {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	workers = max(1, min(workers, p.Worlds))
+	solvers := make([]solver, workers)
+	return fault.Blocks(ctx, workers, p.Worlds, 1, func(worker int, chunks iter.Seq2[int, int]) {
+		for lo, hi := range chunks {
+			for w := lo; w < hi; w++ {
+				f(&solvers[worker], w)
+			}
+		}
+	})
+}
