@@ -49,6 +49,7 @@ type Features struct {
 	center float64 // distance of the center from the local origin
 	size   float64 // bounding radius; of half-spaces the margin
 	form   form
+	ball   bool // the core is the local origin
 
 	half, bottom, top float64 // half length, radii of segments and frusta
 	slant             float64 // length of the side of a frustum
@@ -71,6 +72,10 @@ func NewFeatures(s geom.Shape) (*Features, error) {
 		return nil, err
 	}
 	f.slant = math.Hypot(f.bottom-f.top, 2*f.half)
+	switch core.(type) {
+	case geom.Sphere, geom.Capsule:
+		f.ball = f.form == formPoint
+	}
 	return f, nil
 }
 
@@ -97,9 +102,6 @@ func (f *Features) setCore(core geom.Shape) error {
 
 // Shape returns the shape.
 func (f *Features) Shape() geom.Shape { return f.shape }
-
-// IsPlane reports whether the shape is a half-space.
-func (f *Features) IsPlane() bool { return f.form == formPlane }
 
 // boxHull is the hull of the corners of a box.
 func boxHull(half r3.Vec) *hull.Hull {

@@ -51,6 +51,12 @@ type PointsGradient struct {
 	WitnessA, WitnessB r3.Vec
 	AtWitnesses        bool // there are such points, with cotangents
 
+	// The rule by which the normal moves, and the edges in world axes. Certain says that it holds for all small
+	// motions, Parallel that the faces of EitherFace are parallel but for rounding.
+	Rule              NormalRule
+	Certain, Parallel bool
+	EdgeA, EdgeB      r3.Vec
+
 	// OneSided says that the features of a point change within rounding of the poses, so that its derivative depends on
 	// the direction of the motion.
 	OneSided bool
@@ -90,6 +96,14 @@ func (w *Workspace) PointsVJP(p *Pair, m *Manifold, bar *ManifoldCotangent, g *P
 		*g = PointsGradient{}
 	}
 	w.place(p)
+	switch {
+	case p.A.form == formPlane:
+		g.Rule, g.Certain = FaceOfA, true
+	case p.B.form == formPlane:
+		g.Rule, g.Certain = FaceOfB, true
+	default:
+		w.setNormalRule(p, g)
+	}
 	var sum pointGradient
 	for i := range m.N {
 		if bar.Position[i] == (r3.Vec{}) && bar.Gap[i] == 0 {
@@ -226,22 +240,29 @@ func (w *Workspace) overPlane(p *Pair, m *Manifold, bar *ManifoldCotangent, g *P
 	d := rot.MulVecT(r3.Scale(-1, normal))
 	tolerance := matchTolerance * (plane.size + other.size)
 	tolerance += roundings * (math.Abs(between.X) + math.Abs(between.Y) + math.Abs(between.Z))
+	if g.Rule, g.Certain = FaceOfB, true; ofB {
+		g.Rule = FaceOfA
+	}
 	var sum pointGradient
 	for i := range m.N {
 		point := &m.Points[i]
-		if Witness(point.ID) {
+		var v r3.Vec
+		switch witness := Witness(point.ID); {
+		case witness && other.ball: // the center, with the ball around it
+		case witness:
 			g.addWitness(bar, i)
 			continue
+		default:
+			number := uint32(point.ID) & (1<<31 - 1)
+			if !ofB {
+				number = uint32(point.ID>>31) & (1<<31 - 1)
+			}
+			var ok bool
+			if v, ok = other.vertexOf(number, d); !ok || point.ID>>62 != kind {
+				return false
+			}
+			v = rot.MulVec(v)
 		}
-		number := uint32(point.ID) & (1<<31 - 1)
-		if !ofB {
-			number = uint32(point.ID>>31) & (1<<31 - 1)
-		}
-		v, ok := other.vertexOf(number, d)
-		if !ok || point.ID>>62 != kind {
-			return false
-		}
-		v = rot.MulVec(v)
 		height := r3.Dot(normal, r3.Add(v, between))
 		x := contactPair{s: height, c: normal, ofB: ofB}
 		foot := r3.Sub(r3.Add(v, between), r3.Scale(height, normal))

@@ -52,8 +52,15 @@ const (
 
 // Exact returns the derivatives of the answer itself.
 func (w *Workspace) Exact(r *Row) (d Derivative) {
+	w.ExactInto(r, &d)
+	return d
+}
+
+// ExactInto is Exact without an allocation.
+func (w *Workspace) ExactInto(r *Row, d *Derivative) {
+	*d = Derivative{}
 	if !r.usable() {
-		return d
+		return
 	}
 	d.p = r.problem()
 	n := r3.Unit(r.Normal)
@@ -75,7 +82,7 @@ func (w *Workspace) Exact(r *Row) (d Derivative) {
 	d.smoothness = state
 	touches := equalTolerance * d.p.size
 	switch {
-	case !state.Full() && w.isUndetermined(&d, n, r.Value):
+	case !state.Full() && w.isUndetermined(d, n, r.Value):
 		d.other = true
 		if d.smoothness = NotUnique; !d.p.hasCone() {
 			d.smoothness = NearSingular
@@ -97,7 +104,6 @@ func (w *Workspace) Exact(r *Row) (d Derivative) {
 			d.smoothness = None
 		}
 	}
-	return d
 }
 
 // asReported takes normal, witnesses and value as they are, for the derivative of the value alone.
@@ -330,10 +336,6 @@ func (s *system) parallelFeatures(p *problem, theta float64) Smoothness {
 
 // Smoothness says what the derivatives are.
 func (d *Derivative) Smoothness() Smoothness { return d.smoothness }
-
-// OtherNormal reports whether there may be another normal: that of another minimum of the depth, or of the same point.
-// Of rows that are not unique and have none, features are parallel, or a witness is at the end of its feature.
-func (d *Derivative) OtherNormal() bool { return d.other }
 
 // VJP returns the vector-Jacobian product: the gradient with respect to the twists of both bodies of a scalar
 // whose gradient with respect to the answer is c. A cotangent of the normal counts by its part orthogonal to

@@ -23,6 +23,8 @@ type PairWorkspace struct {
 	points contact.Workspace
 	derive derive.Workspace
 	g      contact.PointsGradient
+	row    derive.Row
+	d      derive.Derivative
 }
 
 // VJP returns the vector-Jacobian product of a manifold, as [contact.Workspace.Build] made it of the pair: the
@@ -48,22 +50,18 @@ func (w *PairWorkspace) VJP(p *contact.Pair, m *contact.Manifold, bar *PairCotan
 // normalVJP adds the product of the normal, and of the distance and the witnesses where points lie there.
 func (w *PairWorkspace) normalVJP(p *contact.Pair, normal r3.Vec, a, b *[6]float64) derive.Smoothness {
 	g := &w.g
-	if !g.AtWitnesses {
-		switch {
-		case p.A.IsPlane():
-			rotateNormal(p.Normal, normal, 1, a)
-			return derive.UniqueFeatures
-		case p.B.IsPlane():
-			rotateNormal(p.Normal, normal, 1, b)
+	if !g.AtWitnesses && (g.Certain || g.Parallel) {
+		if g.NormalVJP(p.Normal, normal, a, b); g.Certain {
 			return derive.UniqueFeatures
 		}
+		return derive.NotUnique
 	}
-	row := derive.Row{A: p.A.Shape(), B: p.B.Shape(), PoseA: p.PoseA, PoseB: p.PoseB, Answered: true,
+	w.row = derive.Row{A: p.A.Shape(), B: p.B.Shape(), PoseA: p.PoseA, PoseB: p.PoseB, Answered: true,
 		Value: p.Distance, Gap: p.Gap, Normal: p.Normal, WitnessA: p.WitnessA, WitnessB: p.WitnessB}
-	d := w.derive.Exact(&row)
-	smoothness := d.Smoothness()
+	w.derive.ExactInto(&w.row, &w.d)
+	smoothness := w.d.Smoothness()
 	if smoothness.Full() {
-		twists := d.VJP(&derive.Cotangent{Value: g.Distance, Normal: normal, WitnessA: g.WitnessA,
+		twists := w.d.VJP(&derive.Cotangent{Value: g.Distance, Normal: normal, WitnessA: g.WitnessA,
 			WitnessB: g.WitnessB})
 		for i := range a {
 			a[i] += twists[i]
@@ -77,28 +75,8 @@ func (w *PairWorkspace) normalVJP(p *contact.Pair, normal r3.Vec, a, b *[6]float
 		push(a, r3.Sub(g.WitnessA, along), r3.Sub(middle, p.PoseA.Position))
 		push(b, r3.Add(g.WitnessB, along), r3.Sub(middle, p.PoseB.Position))
 	}
-	owner, certain := w.points.FaceOwner(p)
-	switch owner {
-	case contact.FaceOfA:
-		rotateNormal(p.Normal, normal, 1, a)
-	case contact.FaceOfB:
-		rotateNormal(p.Normal, normal, 1, b)
-	default:
-		rotateNormal(p.Normal, normal, 0.5, a)
-		rotateNormal(p.Normal, normal, 0.5, b)
-	}
-	if certain && smoothness == derive.NotUnique && !d.OtherNormal() && !g.AtWitnesses {
-		return derive.UniqueFeatures
-	}
+	g.NormalVJP(p.Normal, normal, a, b)
 	return smoothness
-}
-
-// rotateNormal adds the product of a normal that rotates with a body: dn = ω×n.
-func rotateNormal(n, bar r3.Vec, share float64, g *[6]float64) {
-	t := r3.Scale(share, r3.Cross(n, bar))
-	g[3] += t.X
-	g[4] += t.Y
-	g[5] += t.Z
 }
 
 // push adds the wrench of a force at an arm.

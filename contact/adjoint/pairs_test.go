@@ -101,7 +101,7 @@ func (s *pairSolver) solve(a, b *contact.Features, poseA, poseB geom.Pose) (p co
 // drawPosed draws poses of two shapes at a distance, aligned to a tilt or not.
 func (s *pairSolver) drawPosed(rng *rand.Rand, a, b *contact.Features, gap, tilt float64, aligned bool) (p contact.Pair,
 	ok bool) {
-	if a.IsPlane() && b.IsPlane() {
+	if isPlane(a) && isPlane(b) {
 		return p, false
 	}
 	poseA := testkit.Pose(rng, 1)
@@ -116,11 +116,11 @@ func (s *pairSolver) drawPosed(rng *rand.Rand, a, b *contact.Features, gap, tilt
 		m := poseA.Matrix()
 		direction = r3.Unit(r3.Add(m.MulVec(axes[rng.IntN(6)]), r3.Scale(0.3, testkit.Unit(rng))))
 	}
-	if a.IsPlane() {
+	if isPlane(a) {
 		m := poseA.Matrix()
 		direction = m.MulVec(r3.Vec{Z: 1})
 	}
-	if b.IsPlane() {
+	if isPlane(b) {
 		m := poseB.Matrix()
 		direction = m.MulVec(r3.Vec{Z: -1})
 	}
@@ -583,6 +583,129 @@ func TestPairScale(t *testing.T) {
 					t.Fatalf("scale %g: gradients %v, %v of %v, %v", scale, sa, sb, ga, gb)
 				}
 			}
+		}
+	}
+}
+
+// BenchmarkPairs takes the product of a manifold with all its points.
+func BenchmarkPairs(b *testing.B) {
+	rng := rand.New(rand.NewPCG(48, 7))
+	plane, sphere := feature(b, geom.Halfspace{}), feature(b, geom.Sphere{R: 0.3})
+	box := feature(b, geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.45}})
+	table := feature(b, geom.Box{HalfExtents: r3.Vec{X: 0.8, Y: 0.9, Z: 0.3}})
+	cylinder := feature(b, geom.Cylinder{R: 0.25, HalfLength: 0.35})
+	hull := feature(b, testkit.Hull(rng, r3.Vec{X: 0.3, Y: 0.4, Z: 0.25}, 30))
+	upright := geom.Translate(0.02, 0.03, 1)
+	tilted := upright.Compose(geom.Rotate(r3.Vec{X: 1, Y: 0.3}, 1e-5))
+	for _, c := range []struct {
+		name string
+		a, b *contact.Features
+		pose geom.Pose
+	}{
+		{"box on plane", plane, box, tilted}, {"hull on plane", plane, hull, tilted},
+		{"sphere on plane", plane, sphere, upright}, {"cylinder on plane", plane, cylinder, tilted},
+		{"box on box", table, box, tilted}, {"level box on box", table, box, upright},
+		{"equal boxes", box, box, tilted}, {"overhanging box", table, box, geom.Translate(0.7, 0, 0).Compose(tilted)},
+		{"cylinder on box", table, cylinder, tilted}, {"sphere on box", table, sphere, upright},
+		{"spheres", sphere, sphere, upright},
+	} {
+		b.Run(strings.ReplaceAll(c.name, " ", "-"), func(b *testing.B) {
+			var s pairSolver
+			p, _ := s.solve(c.a, c.b, geom.IdentityPose(), c.pose)
+			c.pose.Position.Z -= p.Distance + 1e-5
+			p, ok := s.solve(c.a, c.b, geom.IdentityPose(), c.pose)
+			var m contact.Manifold
+			s.contact.Build(&p, &m)
+			if !ok || m.N == 0 {
+				b.Fatal("no contact")
+			}
+			var bar PairCotangent
+			for i := range m.N {
+				bar.Position[i], bar.Gap[i] = testkit.Normal(rng), rng.NormFloat64()
+			}
+			bar.Normal = testkit.Normal(rng)
+			var w PairWorkspace
+			b.ReportAllocs()
+			for b.Loop() {
+				w.VJP(&p, &m, &bar)
+			}
+			_, _, smoothness := w.VJP(&p, &m, &bar)
+			b.ReportMetric(float64(smoothness), "smoothness")
+			b.ReportMetric(float64(m.N), "points")
+		})
+	}
+}
+
+func isPlane(f *contact.Features) bool { return f.Shape().Kind().Traits().Unbounded }
+
+// TestRulesAgainstDerive: a normal that features determine is differentiated as package derive does, which looks at all
+// normals; where that has another normal, the rule is not certain.
+func TestRulesAgainstDerive(t *testing.T) {
+	rng := rand.New(rand.NewPCG(48, 8))
+	shapes := []*contact.Features{feature(t, geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.45}}),
+		feature(t, geom.Box{HalfExtents: r3.Vec{X: 0.3, Y: 0.3, Z: 0.3}}),
+		feature(t, geom.WithMargin(geom.Box{HalfExtents: r3.Vec{X: 0.5, Y: 0.4, Z: 0.1}}, 0.03)),
+		feature(t, testkit.Hull(rng, r3.Vec{X: 0.3, Y: 0.4, Z: 0.25}, 30)),
+		feature(t, geom.Cylinder{R: 0.25, HalfLength: 0.35}), feature(t, geom.Capsule{R: 0.15, HalfLength: 0.4})}
+	n := 20_000
+	if need.All() {
+		n = 1_000_000
+	}
+	var s pairSolver
+	var w contact.Workspace
+	counts := map[contact.NormalRule]int{}
+	worst := 0.0
+	for drawn := 0; drawn < n; {
+		f, g := shapes[rng.IntN(len(shapes))], shapes[rng.IntN(len(shapes))]
+		p, ok := s.drawPosed(rng, f, g, 0.05*(rng.Float64()-0.8), math.Pow(10, -5*rng.Float64()), rng.IntN(4) > 0)
+		if !ok {
+			continue
+		}
+		drawn++
+		var m contact.Manifold
+		w.Build(&p, &m)
+		var got contact.PointsGradient
+		w.PointsVJP(&p, &m, &PairCotangent{}, &got)
+		if !got.Certain {
+			continue
+		}
+		counts[got.Rule]++
+		row := derive.Row{A: f.Shape(), B: g.Shape(), PoseA: p.PoseA, PoseB: p.PoseB, Answered: true,
+			Value: p.Distance, Gap: p.Gap, Normal: p.Normal, WitnessA: p.WitnessA, WitnessB: p.WitnessB}
+		d := s.derive.Exact(&row)
+		if !d.Smoothness().Full() {
+			t.Errorf("rule %d of %v × %v at %g: derive says %v", got.Rule, f.Shape().Kind(), g.Shape().Kind(),
+				p.Distance, d.Smoothness())
+			continue
+		}
+		u := testkit.Unit(rng)
+		var a, b [6]float64
+		got.NormalVJP(p.Normal, u, &a, &b)
+		want := d.VJP(&derive.Cotangent{Normal: u})
+		for i := range a {
+			worst = max(worst, math.Abs(a[i]-want[i]), math.Abs(b[i]-want[6+i]))
+		}
+	}
+	t.Logf("certain by rule: %v; largest difference %.1e", counts, worst)
+	if worst > 1e-9 {
+		t.Errorf("rules differ from derive by %g", worst)
+	}
+	for _, rule := range []contact.NormalRule{contact.FaceOfA, contact.FaceOfB, contact.Edges} {
+		if counts[rule] < n/200 {
+			t.Errorf("%d pairs of the rule %d", counts[rule], rule)
+		}
+	}
+
+	// Cubes of a grid whose edges meet, overlapping by the same along x and z.
+	for _, by := range []float64{0, 1e-3} {
+		p, ok := s.solve(shapes[1], shapes[1], geom.IdentityPose(), geom.Translate(0.6-by, 0, 0.6-by))
+		p.Normal = r3.Vec{Z: 1}
+		var m contact.Manifold
+		w.Build(&p, &m)
+		var got contact.PointsGradient
+		w.PointsVJP(&p, &m, &PairCotangent{}, &got)
+		if !ok || got.Certain {
+			t.Errorf("cubes at an edge, overlap %g: rule %d is certain", by, got.Rule)
 		}
 	}
 }
