@@ -56,6 +56,7 @@ typedef uint64_t clearance_job;
 typedef uint64_t clearance_bodies;
 typedef uint64_t clearance_found;
 typedef uint64_t clearance_simulation;
+typedef uint64_t clearance_tape;
 typedef uint64_t clearance_answers;
 typedef uint64_t clearance_worldfile;
 
@@ -727,6 +728,26 @@ int32_t clearance_simulation_open(clearance_bodies bodies, clearance_array *arra
 // is clearance_simulation_step as a job: a step that is cancelled advances no world and writes to no array.
 int32_t clearance_simulation_run(clearance_simulation simulation, clearance_array *arrays, int64_t count, int64_t *made,
                                  int64_t wait_ms, clearance_job *job, clearance_report *report, clearance_error *error);
+
+// clearance_tape_run is clearance_simulation_run with a tape, which it gives in *tape if the run is made whole. The
+// tape keeps checkpoints of the run; it is of use after the simulation is closed, too.
+int32_t clearance_tape_run(clearance_simulation simulation, clearance_array *arrays, int64_t count, int64_t *made,
+                           clearance_tape *tape, int64_t wait_ms, clearance_job *job, clearance_report *report,
+                           clearance_error *error);
+
+// clearance_tape_vjp multiplies cotangents with the derivative of a run of T steps with R records. It reads those that
+// are given of the gradients of a function of the recorded states: pose_bar [R,W,B,6] by the twists of the poses
+// (velocity of the position, angular velocity), velocity_bar and spin_bar [R,W,B,3]. It fills the gradients of the
+// function by the first state, pose_gradient [W,B,6], velocity_gradient and spin_gradient [W,B,3], and for each world
+// by itself force_gradient [W,B,6], or [T,W,B,6] of a run with forces; mass_gradient [W,B], at constant inertia,
+// inertia_gradient [W,B,6], gravity_gradient [W,3], friction_gradient and restitution_gradient [W,S], by the values of
+// bodies, parts and pairs in the order of clearance_simulation_open; and of each step smoothness [T,W] uint8 (as
+// clearance_contact_vjp) and margin [T,W]. Otherwise it is clearance_submit.
+int32_t clearance_tape_vjp(clearance_tape tape, clearance_array *arrays, int64_t count, int64_t wait_ms,
+                           clearance_job *job, clearance_report *report, clearance_error *error);
+
+// clearance_tape_close frees a tape.
+int32_t clearance_tape_close(clearance_tape tape, clearance_error *error);
 
 // clearance_simulation_step makes step_count (1) steps in the thread of the caller under force [W,M,6], if it is given,
 // and fills those that are given of the arrays of clearance_simulation_run with R = 1, and steps [W] int64, those that

@@ -28,6 +28,7 @@ type simulationHandle struct {
 	pairs  *dispatch.Dispatcher
 	worlds int
 	bodies int
+	given  contact.StepOptions
 
 	listed contact.Contacts // of the steps that the last run has recorded
 	in     []int32          // the record of each of them
@@ -74,7 +75,8 @@ func newSimulation(scene *contact.Scene, state *contact.State, o contact.StepOpt
 	if err != nil {
 		return nil, failure{codeArgument, err}
 	}
-	h := &simulationHandle{worlds: state.Worlds, bodies: len(scene.Body), pairs: dispatch.New(b)}
+	h := &simulationHandle{worlds: state.Worlds, bodies: len(scene.Body), pairs: dispatch.New(b),
+		given: o}
 	if h.sim, err = contact.NewSimulation(scene, state, h.pairs.Steps(""), o); err != nil {
 		return nil, errors.Join(contactError(err), h.pairs.Close())
 	}
@@ -187,31 +189,12 @@ func clearance_simulation_run(handle C.clearance_simulation, list *C.clearance_a
 				return dispatch.Report{WorstGapRow: -1}, s.run(ctx)
 			}), nil
 		}
-		w, wm := h.worlds, product(h.worlds, h.bodies)
-		steps, every := a.size("step_count"), max(a.size("every"), 1)
-		if steps < 0 || made == nil {
-			return nil, argument("a negative number of steps, or no place for those made")
-		}
-		force := numbers[float64](a, "force", product(6, wm), false)
-		if each := numbers[float64](a, "forces", product(steps, 6, wm), false); each != nil {
-			if force != nil {
-				return nil, argument("force and forces, want one of them")
-			}
-			force = each
-		}
-		listed := a.whole("list_contacts", 0) != 0
-		n := steps / every
-		real := func(name string, per int) []float64 { return numbers[float64](a, name, product(n, per), true) }
-		r := &records{pose: real("pose", product(7, wm)), velocity: real("velocity", product(3, wm)),
-			spin: real("spin", product(3, wm)), energy: real("energy", w), residual: real("residual", w),
-			scale:    real("scale", w),
-			force:    real("contact_force", product(6, wm)),
-			status:   numbers[uint8](a, "status", product(n, w), true),
-			contacts: numbers[int32](a, "contacts", product(n, w), true),
-			solves:   numbers[int32](a, "solves", product(n, w), true),
-			parts:    numbers[int32](a, "parts", product(n, w), true)}
-		if err := a.check(); err != nil {
+		s, err := runStepsOf(h, a)
+		if err != nil {
 			return nil, err
+		}
+		if made == nil {
+			return nil, argument("no place for the number of steps made")
 		}
 		return startAlone(func(ctx context.Context, j *job) (dispatch.Report, error) {
 			h.mu.Lock()
@@ -220,19 +203,19 @@ func clearance_simulation_run(handle C.clearance_simulation, list *C.clearance_a
 				return dispatch.Report{}, simulations.missing()
 			}
 			since := time.Now()
-			rep := worldReport(product(w, steps), since)
-			j.total.Store(int64(steps))
+			rep := worldReport(product(h.worlds, s.steps), since)
+			j.total.Store(int64(s.steps))
 			*made = 0
 			h.listed, h.in = contact.Contacts{}, nil
 			var full error
-			err := h.sim.Run(ctx, steps, force, func(step int) bool {
+			err := h.sim.Run(ctx, s.steps, s.force, func(step int) bool {
 				*made = C.int64_t(step + 1)
 				j.done.Store(int64(step + 1))
 				h.count(&rep)
-				if (step+1)%every == 0 {
-					h.record(r, step/every)
-					if listed {
-						full = h.list(step / every)
+				if (step+1)%s.every == 0 {
+					h.record(s.to, step/s.every)
+					if s.listed {
+						full = h.list(step / s.every)
 					}
 				}
 				return full == nil
@@ -243,6 +226,43 @@ func clearance_simulation_run(handle C.clearance_simulation, list *C.clearance_a
 		}), nil
 	}()
 	return settle(j, err, waitMs, out, report, e)
+}
+
+// runSteps are the steps of a run, and the arrays of the caller that it records to.
+type runSteps struct {
+	steps, every int
+	force        []float64
+	each         bool // forces of each step
+	listed       bool // contacts
+	to           *records
+}
+
+// runStepsOf takes a run from the arrays of a call.
+func runStepsOf(h *simulationHandle, a *arrays) (*runSteps, error) {
+	w, wm := h.worlds, product(h.worlds, h.bodies)
+	s := &runSteps{steps: a.size("step_count"), every: max(a.size("every"), 1)}
+	if s.steps < 0 {
+		return nil, argument("a negative number of steps")
+	}
+	s.force = numbers[float64](a, "force", product(6, wm), false)
+	if each := numbers[float64](a, "forces", product(s.steps, 6, wm), false); each != nil {
+		if s.force != nil {
+			return nil, argument("force and forces, want one of them")
+		}
+		s.force, s.each = each, true
+	}
+	s.listed = a.whole("list_contacts", 0) != 0
+	n := s.steps / s.every
+	real := func(name string, per int) []float64 { return numbers[float64](a, name, product(n, per), true) }
+	s.to = &records{pose: real("pose", product(7, wm)), velocity: real("velocity", product(3, wm)),
+		spin: real("spin", product(3, wm)), energy: real("energy", w), residual: real("residual", w),
+		scale:    real("scale", w),
+		force:    real("contact_force", product(6, wm)),
+		status:   numbers[uint8](a, "status", product(n, w), true),
+		contacts: numbers[int32](a, "contacts", product(n, w), true),
+		solves:   numbers[int32](a, "solves", product(n, w), true),
+		parts:    numbers[int32](a, "parts", product(n, w), true)}
+	return s, a.check()
 }
 
 // count counts the worlds of a step: advanced ones as separated.

@@ -12,13 +12,14 @@ from conftest import Pairs
 from test_contact_derivatives import EXACT, single
 from test_derivatives import smooth
 from test_sweep_derivatives import moving
+from test_tape import moving as moving_on_ground
 
 import clearance as cl
 
 jax: Any = pytest.importorskip("jax", reason="JAX is not installed: pip install jax to run these tests")
 
 from clearance import contact  # noqa: E402
-from clearance.jax import answers, contact_time, distance, solve  # noqa: E402
+from clearance.jax import answers, contact_time, distance, run, solve, step  # noqa: E402
 
 NAMES = ("pos_a", "quat_a", "pos_b", "quat_b")
 
@@ -261,3 +262,65 @@ def test_solve_in_single_precision() -> None:
         solve(**{**problem, "arm_a": problem["arm_a"][:, :1]})
     with pytest.raises(cl.OptionError, match="bound"):
         solve(**problem, bound=True)  # type: ignore[call-arg]
+
+
+def test_steps(bits64: None) -> None:
+    """Under jit, and of one world under vmap, states and gradients are those of runs with a tape."""
+    sim, state, force = moving_on_ground(6)
+    r = sim.run(*state, quat="wxyz", steps=3, force=force, tape=True)
+    rng = np.random.default_rng(1)
+    bars = [rng.normal(size=x.shape) for x in (r.position, r.rotation, r.velocity, r.spin)]
+
+    def loss(x: Any, f: Any) -> Any:
+        s = run(sim, x, f, steps=3)
+        return sum((b.swapaxes(0, 1) * part).sum() for b, part in zip(bars, s[:4], strict=True)), s
+
+    (by_state, by_force), s = jax.jit(jax.grad(loss, argnums=(0, 1), has_aux=True))(tuple(state), force)
+    g = r.vjp(position=bars[0], rotation=bars[1], velocity=bars[2], spin=bars[3])
+    for got, name in zip((*by_state, by_force), ("position", "rotation", "velocity", "spin", "force"), strict=True):
+        np.testing.assert_array_equal(got, getattr(g, name))
+    for got, want in ((s.position, r.position), (s.status, r.status), (s.smoothness, g.smoothness)):
+        np.testing.assert_array_equal(got, want.swapaxes(0, 1))
+    np.testing.assert_array_equal(s.margin, r.margin.T)
+    one = jax.vmap(lambda *x: step(sim, x[:4], x[4]))(*state, force)
+    for got, want in zip(one, step(sim, state, force), strict=True):
+        np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(one.position, r.position[0])
+
+    def scanned(f: Any) -> Any:
+        def body(x: Any, _: Any) -> Any:
+            after = step(sim, x, f, masks=False)
+            return after[:4], after.position
+
+        return jax.lax.scan(body, tuple(state), None, length=3)[1].sum()
+
+    # Each step begins without impulses, and the solutions of both are to 1e-13 of the speeds.
+    want = r.vjp(position=1.0).force
+    np.testing.assert_allclose(jax.jit(jax.grad(scanned))(force), want, rtol=1e-6, atol=1e-9)
+
+
+def test_steps_by_numbers_of_worlds(bits64: None) -> None:
+    """Masses and frictions may differ from world to world; gradients of numbers that are shared are sums. Mistakes are
+    refused."""
+    sim, state, force = moving_on_ground(4)
+    mass = np.array([[1.0, 2.0], [1.5, 2.0], [1.0, 2.0], [0.5, 1.0]])
+    friction = np.array([0.3, 0.2])
+
+    def end(m: Any, mu: Any, g: Any) -> Any:
+        return run(sim, state, force, steps=4, mass=m, friction=mu, gravity=g, masks=False).position.sum()
+
+    by = jax.grad(end, argnums=(0, 1, 2))(mass, friction, np.array([0, 0, -9.81]))
+    for w in range(4):
+        alone = sim.replace(mass=mass[w])
+        r = alone.run(*[x[w : w + 1] for x in state], quat="wxyz", steps=4, force=force[w : w + 1], tape=True)
+        g = r.vjp(position=1.0)
+        np.testing.assert_allclose(by[0][w], g.mass[0], rtol=1e-9, atol=1e-15)
+        by = (by[0], by[1] - g.friction[0], by[2] - g.gravity[0])
+    np.testing.assert_allclose(by[1], 0, atol=1e-9)
+    np.testing.assert_allclose(by[2], 0, atol=1e-9)
+    with pytest.raises(cl.OptionError, match="force: is int32"):
+        step(sim, state, np.zeros((4, 2, 6), np.int32))
+    with pytest.raises(cl.OptionError, match="velocity: has the shape"):
+        step(sim, [state[0], state[1], state[2][:, :1], state[3]])
+    with pytest.raises(cl.OptionError, match="density"):
+        step(sim, state, density=3.0)  # type: ignore[call-arg]

@@ -649,6 +649,9 @@ static const struct {
     CALL(simulation_set_state, 8),
     CALL(simulation_contacts, 8),
     CALL(simulation_close, 1),
+    CALL(tape_run, 6),
+    CALL(tape_vjp, 6),
+    CALL(tape_close, 1),
     CALL(forward, 10),
     CALL(try_device, 1)};
 enum { CALLS = sizeof calls / sizeof *calls };

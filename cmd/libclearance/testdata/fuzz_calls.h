@@ -517,6 +517,52 @@ static void call_simulation_run(void) {
         e, j);
 }
 
+// The steps and records of a tape of a slot follow from the sizes of its slot.
+static int64_t steps_of(int at) { return 1 + at; }
+
+static void call_tape_run(void) {
+    int at = (int)below(4);
+    int64_t w = sizes[at].worlds, m = sizes[at].places, steps = steps_of(at);
+    struct list l = list_of();
+    add_whole(&l, "step_count", steps), add_whole(&l, "every", 1);
+    add_records(&l, steps, w, m);
+    if (one_in(3)) add_reals(&l, "force", 6 * w * m);
+    close_list(&l);
+    int64_t *steps_made = bad() ? NULL : room(8);
+    uint64_t *kept = place();
+    clearance_job *j = job_place();
+    clearance_error *e = error_place();
+    if (kept) *kept = 0;
+    ended(
+        clearance_tape_run(handle_at(SIMULATION, at), l.at, l.count, steps_made, kept, wait_ms(), j, report_place(), e),
+        e, j);
+    if (kept && *kept) keep(TAPE, at + 4 * (int)below(2), *kept);
+}
+
+static void call_tape_vjp(void) {
+    int at = (int)below(4);
+    int64_t w = sizes[at].worlds, m = sizes[at].places, t = steps_of(at);
+    struct list l = list_of();
+    if (one_in(2)) add_reals(&l, "pose_bar", 6 * t * w * m);
+    if (one_in(2)) add_reals(&l, "velocity_bar", 3 * t * w * m);
+    if (one_in(2)) add_reals(&l, "spin_bar", 3 * t * w * m);
+    add_reals(&l, "pose_gradient", 6 * w * m), add_reals(&l, "velocity_gradient", 3 * w * m);
+    add_reals(&l, "spin_gradient", 3 * w * m), add_reals(&l, "force_gradient", 6 * w * m);
+    if (one_in(2)) add_reals(&l, "mass_gradient", w * m);
+    if (one_in(2)) add_reals(&l, "inertia_gradient", 6 * w * m);
+    if (one_in(2)) add_reals(&l, "gravity_gradient", 3 * w);
+    if (one_in(2)) add_bytes(&l, "smoothness", t * w, 1);
+    if (one_in(2)) add_reals(&l, "margin", t * w);
+    close_list(&l);
+    clearance_job *j = job_place();
+    clearance_error *e = error_place();
+    ended(clearance_tape_vjp(handle_at(TAPE, at), l.at, l.count, wait_ms(), j, report_place(), e), e, j);
+}
+
+static void call_tape_close(void) {
+    if (one_in(4)) release(TAPE, handle(TAPE));
+}
+
 static void call_simulation_step(void) {
     int at = (int)below(4);
     int64_t w = sizes[at].worlds, m = sizes[at].places;

@@ -27,6 +27,7 @@ enum kind {
     SIMULATION,
     ANSWERS,
     WORLDFILE,
+    TAPE,
     KINDS,
 };
 enum { SLOTS = 8, SLABS = 192, SLAB = 1 << 16, SHAPES = 5, TABLE = 3 };
@@ -217,6 +218,7 @@ static void release(enum kind k, uint64_t h) {
     case BODIES: code = clearance_bodies_free(h, e); break;
     case FOUND: code = clearance_found_free(h, e); break;
     case SIMULATION: code = clearance_simulation_close(h, e); break;
+    case TAPE: code = clearance_tape_close(h, e); break;
     case ANSWERS: code = clearance_stream_forget(h, e); break;
     case WORLDFILE: code = clearance_worlds_free(h, e); break;
     default: return;

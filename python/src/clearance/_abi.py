@@ -487,6 +487,15 @@ FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "simulation_run": (_i32, [
         _u64, _S(Named), _i64, _S(_i64), _i64, _S(_u64), _S(Report), _S(Error),
     ]),
+    "tape_run": (_i32, [
+        _u64, _S(Named), _i64, _S(_i64), _S(_u64), _i64, _S(_u64), _S(Report), _S(Error),
+    ]),
+    "tape_vjp": (_i32, [
+        _u64, _S(Named), _i64, _i64, _S(_u64), _S(Report), _S(Error),
+    ]),
+    "tape_close": (_i32, [
+        _u64, _S(Error),
+    ]),
     "simulation_step": (_i32, [
         _u64, _S(Named), _i64, _S(Error),
     ]),

@@ -172,6 +172,16 @@ class SolveGraphOptions(TypedDict, total=False):
     simd: str | None
 
 
+class Values(TypedDict, total=False):
+    """Numbers of a simulation that a run in a graph is differentiable in; see :meth:`Simulation.replace`."""
+
+    mass: Any
+    inertia: Any
+    friction: Any
+    restitution: Any
+    gravity: Any
+
+
 # The defaults of options that are not None.
 _DEFAULTS: Final[dict[str, Any]] = {"method": "auto", "derivative": "exact", "copy": True, "grad": False}
 

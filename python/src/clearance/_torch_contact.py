@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Unpack
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, Unpack
 
 from . import contact
 from ._contact_derivatives import PARAMETERS
 from ._errors import OptionError
 from ._graph_torch import host, operation, reals, torch
-from ._options import SolveGraphOptions, check_names, defaults
+from ._options import Order, SolveGraphOptions, Values, check_names, defaults
 
 
 class Solved(NamedTuple):
@@ -63,3 +64,94 @@ def solve(
 
     v, i = operation([tensors[name] for name in names], outputs, pull, "contact problems")
     return Solved(v, i, result)
+
+
+class State(NamedTuple):
+    """The state of W worlds of M bodies: position [W,M,3] and rotation [W,M,4] of the frames of the bodies, velocity
+    of the centers of mass and spin [W,M,3], in tensors.
+
+    A state that a step returns has besides, which a caller may leave out, ``run``: the trajectory of the step, whose
+    ``smooth``, ``margin`` and ``status`` are masks to weight losses with; and ``warm``: the contact impulses that the
+    next step starts from. Without these it starts from zero, and takes longer to the same tolerance.
+    """
+
+    position: Any
+    rotation: Any
+    velocity: Any
+    spin: Any
+    run: contact.Trajectory | None = None
+    warm: contact.State | None = None
+
+
+class Run(NamedTuple):
+    """Recorded states of a run: position [R,W,M,3], rotation [R,W,M,4], velocity and spin [R,W,M,3], which are
+    differentiable; the trajectory, whose ``smooth`` and ``margin`` [T,W] are masks to weight losses with; and the last
+    state, to go on with."""
+
+    position: Any
+    rotation: Any
+    velocity: Any
+    spin: Any
+    trajectory: contact.Trajectory
+    last: State
+
+
+def step(
+    sim: contact.Simulation, state: Sequence[Any], force: Any = None, *, quat: Order = "wxyz", **values: Unpack[Values]
+) -> State:
+    """Make a step of a simulation from a state, under force [W,M,6]: the state after it as a function of both.
+
+    ``state`` is a :class:`State`, or its first four tensors. See :func:`run`.
+    """
+    return run(sim, state, force, steps=1, quat=quat, **values).last
+
+
+def run(
+    sim: contact.Simulation,
+    state: Sequence[Any],
+    force: Any = None,
+    *,
+    steps: int,
+    every: int = 1,
+    quat: Order = "wxyz",
+    **values: Unpack[Values],
+) -> Run:
+    """Make steps of a simulation from a state: each ``every``-th state as a function of the first one and the forces.
+
+    The arguments are those of :meth:`clearance.contact.Simulation.run`: ``force`` [W,M,6], or [T,W,M,6] for each step;
+    quaternions need not be unit. ``mass``, ``friction``, ``restitution`` [M], ``inertia`` [M,6] and ``gravity`` [3] may
+    be tensors as well, which replace the simulation's (:meth:`clearance.contact.Simulation.replace`). Gradients of a
+    world-step that has none are zero. The simulation is left at the last state. A second derivative raises
+    :class:`OptionError`.
+    """
+    check_names("clearance.torch.run", values, list(Values.__annotations__))
+    first = [reals(name, x) for name, x in zip(_STATE, state, strict=False)]
+    if len(first) < 4:
+        raise OptionError(f"state: {len(first)} tensors, want position, rotation, velocity and spin")
+    inputs: dict[str, Any] = dict(zip(_STATE, first, strict=True))
+    if force is not None:
+        inputs["force"] = reals("force", force)
+    numbers = {name: reals(name, x) for name, x in values.items() if x is not None}
+    if numbers:
+        sim = sim.replace(**{name: host(x) for name, x in numbers.items()})
+    sim._begin([host(x) for x in first], quat, state[5] if len(state) > 5 else None)
+    pushed = None if force is None else host(inputs["force"])
+    trajectory = sim.run(steps=steps, every=every, force=pushed, tape=True)
+    tape = trajectory._taped()
+    tape.begin_with(host(first[1]))
+    like = first[0]
+    arrays = [getattr(trajectory, name) for name in _STATE]
+    outputs = [torch.as_tensor(x).to(device=like.device, dtype=like.dtype) for x in arrays]
+    inputs |= numbers
+
+    def pull(cotangents: Any) -> Any:
+        gradient = tape.vjp(dict(zip(_STATE, map(host, cotangents), strict=True)))
+        found = ((name, getattr(gradient, name)) for name in inputs)
+        return [g.sum(axis=0) if name in numbers else g for name, g in found]
+
+    p, q, v, s = operation(list(inputs.values()), outputs, pull, "steps")
+    end = (p[-1], q[-1], v[-1], s[-1]) if len(p) else tuple(first)
+    return Run(p, q, v, s, trajectory, State(end[0], end[1], end[2], end[3], trajectory, sim.state()))
+
+
+_STATE: Final = ("position", "rotation", "velocity", "spin")

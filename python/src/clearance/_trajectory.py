@@ -10,10 +10,11 @@ import numpy as np
 from . import _native as nat
 from ._arrays import Array
 from ._errors import OptionError
-from ._options import Floats, Ints
+from ._options import ArrayLike, Bools, Floats, Ints
 from ._points import Contacts, Recorded
 from ._problems import raise_first
 from ._result import Report, report_of
+from ._tape import RunGradient, Tape
 
 # Statuses of steps: only worlds that are advanced, in parts too, or accepted have moved.
 STEP_STATUSES: Final = (
@@ -60,6 +61,7 @@ class Trajectory:
     record: nat.Report
     listed: Recorded | None = None
     force: Array | None = None
+    tape: Tape | None = None
 
     @property
     def report(self) -> Report:
@@ -85,6 +87,38 @@ class Trajectory:
         about the center of mass in N·m, in world axes, of a run with ``contacts=True``."""
         out: Array = cast(Any, self.force)[self._listed().record(step)]
         return out
+
+    def vjp(
+        self,
+        *,
+        position: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        spin: ArrayLike | None = None,
+    ) -> RunGradient:
+        """The gradients of a function of the recorded states with respect to what the run was made from, of its
+        gradients with respect to ``position``, ``velocity``, ``spin`` [R,W,M,3] and ``rotation`` [R,W,M,4] in the order
+        of the run; None is zero. It is a run with ``tape=True``.
+
+        Derivatives are those of the steps that were made: contacts that are open, stick or slide stay so, and so do the
+        features that meet. They are exact where ``smooth``, a mask of world-steps to weight losses with, is true.
+        """
+        return self._taped().vjp({"position": position, "rotation": rotation, "velocity": velocity, "spin": spin})
+
+    @property
+    def smooth(self) -> Bools:
+        """World-steps [T,W] of a run with a tape whose derivatives hold in a neighborhood of the state."""
+        return self._taped().about.smooth
+
+    @property
+    def margin(self) -> Floats:
+        """How far each step is from the nearest change of a mode of a contact, [T,W]: see :class:`RunGradient`."""
+        return self._taped().about.margin
+
+    def _taped(self) -> Tape:
+        if self.tape is None:
+            raise OptionError("derivatives need a tape: make the run with tape=True")
+        return self.tape
 
     def _listed(self) -> Recorded:
         if self.listed is None:

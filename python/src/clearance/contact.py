@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
 from typing import Any, Final, Literal, cast, get_args
 
 import numpy as np
@@ -36,6 +37,7 @@ from ._points import RULES, Contacts, Recorded, Rule, fetch, surface_arrays
 from ._problems import MODELS, STATUSES, Model, Solution, simd_array, solve
 from ._show import ROWS, bodies_described, play
 from ._systems import SystemGradient, SystemSolution, solve_system
+from ._tape import Layout, RunGradient, Tape
 from ._trajectory import STEP_STATUSES, Trajectory
 from ._urdf_bodies import from_urdf
 
@@ -156,6 +158,8 @@ class Simulation(nat.Owner):
             workers=0 if workers is None else whole("workers", workers, 1),
         )
         self._arrays |= simd_array(simd)
+        # What of friction and restitution other values of bodies leave as it is, see replace.
+        self._surfaces = (listed, {"friction": ground_friction, "restitution": ground_restitution})
         self.dt, self.ground, self.worlds = float(dt), ground, 0
         self.library, self._bodies = own_library, bodies
         self._held: Held | None = None
@@ -169,6 +173,42 @@ class Simulation(nat.Owner):
             bodies = bodies.with_friction(options["friction"])
         about = {"inertia": bodies.inertia, "center": bodies.center, **bodies.options, **options}
         return Simulation(bodies.library, bodies.bodies, bodies.mass, **about)
+
+    def replace(
+        self,
+        *,
+        mass: ArrayLike | None = None,
+        inertia: ArrayLike | None = None,
+        friction: ArrayLike | None = None,
+        restitution: ArrayLike | None = None,
+        gravity: ArrayLike | None = None,
+    ) -> Simulation:
+        """Another simulation of the same bodies and options, without a state, with other numbers: mass [M] at the same
+        inertia, inertia [M,6], friction and restitution [M] of bodies (those that parts and ``surfaces`` state stay),
+        gravity [3]. Gradients of a run (:meth:`Trajectory.vjp`) are by these."""
+        m, other = self.bodies, object.__new__(Simulation)
+        other.__dict__.update(self.__dict__)
+        other._number, other._quat, other._held, other.worlds = 0, "", None, 0
+        arrays = other._arrays = dict(self._arrays)
+
+        def changed(name: str, value: Any, tail: tuple[int, ...]) -> None:
+            if value is not None:
+                column = cast(Any, arrays[name]).copy()
+                column[:m] = take(name, value, np.float64, tail, m, True)
+                arrays[name] = column
+
+        changed("mass", mass, ())
+        changed("inertia", inertia, (6,))
+        listed, own = self._surfaces
+        for name, value in (("friction", friction), ("restitution", restitution)):
+            if value is not None:
+                changed(name, value, ())
+                column = cast(Any, arrays[name])
+                arrays |= surface_arrays(name, column, self._bodies, own[name] is not None, listed, m)
+        if gravity is not None:
+            arrays["gravity"] = take("gravity", gravity, np.float64, (), 3, True)
+        _jobs.register(other)
+        return other
 
     def start(
         self,
@@ -188,6 +228,30 @@ class Simulation(nat.Owner):
             raise ArrayError("position", f"has the shape {list(p.shape)}, want [W, {m}, 3]")
         worlds = len(p)
         self._open(self._states(worlds, position, rotation, velocity, spin, quat), quat)
+
+    def _begin(self, state: Sequence[Array], quat: Order, warm: State | None = None) -> None:
+        """Begin with a state, as :meth:`start` does, in the memory of worlds that there are; ``warm`` has the impulses
+        that the next step starts from."""
+        p, q, v, s = state
+        if self._number and self.worlds == len(p) and self._quat == quat:
+            self.reset(np.arange(len(p)), p, q, v, s)
+        else:
+            self.start(p, q, v, s, quat=quat)
+        if warm is not None and len(warm.pose) == len(p):
+            impulses = {f.name: getattr(warm, f.name) for f in fields(warm) if f.name.startswith("warm_")}
+            self.set_state(replace(self.state(), **impulses))
+
+    def _layouts(self) -> tuple[Layout, Layout]:
+        """Where friction and restitution are stated."""
+        of, own = self._arrays, self._surfaces[1]
+
+        def layout(name: str) -> Layout:
+            parts, pairs = of.get(f"{name}_parts"), of.get(f"{name}_pair_values")
+            listed = np.zeros((0, 2), np.int32) if parts is None else parts
+            copied = self.ground and own[name] is None
+            return Layout(self.bodies, self.ground, listed, 0 if pairs is None else len(pairs), copied)
+
+        return layout("friction"), layout("restitution")
 
     def _states(
         self, worlds: int, position: Any, rotation: Any, velocity: Any, spin: Any, quat: str
@@ -342,11 +406,12 @@ class Simulation(nat.Owner):
         force: ArrayLike | None = None,
         every: int = 1,
         contacts: bool = False,
+        tape: bool = False,
     ) -> Trajectory:
         """Make steps from a state (see :meth:`start`), or without one go on from the last step, and record each
         ``every``-th of them. ``force`` [W,M,6], or [steps,W,M,6] for each step, is a force at the center of mass in N
         and a torque in N·m, world axes. ``contacts`` records contacts and their forces, see
-        :meth:`Trajectory.contacts`.
+        :meth:`Trajectory.contacts`. ``tape=True`` keeps what derivatives of the run need, see :meth:`Trajectory.vjp`.
 
         A run in which no world is advanced in ten steps in a row, or in all of its steps, raises
         :class:`clearance.StillError` with the steps that it has made as ``trajectory``. An interrupted run (Ctrl-C)
@@ -363,6 +428,9 @@ class Simulation(nat.Owner):
         if not self._number:
             raise OptionError("position: None, want one for the first run")
         m, w, total = self.bodies, self.worlds, self.bodies + int(self.ground)
+        keep, begin = flag("tape", tape), np.zeros((0, 0, 7))
+        if keep:
+            begin = np.array(self._first["pose"] if position is not None else self.state().pose)
         count, each_step = whole("steps", steps, 1), whole("every", every, 1)
         r = count // each_step
         given: dict[str, Array | None] = dict(numbers(step_count=count, every=each_step))
@@ -388,22 +456,31 @@ class Simulation(nat.Owner):
         if contacts:
             out["contact_force"] = np.zeros((r, w, total, 6))
         n, made, number = nat.native(), ctypes.c_int64(), self._number
+        kept = ctypes.c_uint64()
         records = named(given | out)
 
         last: list[nat.Report] = []
 
         def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
             last.append(report)
+            if keep:
+                code = n.tape_run(number, records, len(records), made, kept, ms, job, report, error)
+                return cast(int, code)
             return cast(int, n.simulation_run(number, records, len(records), made, ms, job, report, error))
 
         still: StillError | None = None
         try:
-            report = _jobs.run(submit, (given, out, records, made))
+            report = _jobs.run(submit, (given, out, records, made, kept))
         except StillError as e:
             still, report, r = e, last[0], made.value // each_step
         pose = out["pose"][:r, :, :m]
         rotation = pose[..., 3:]
         step = np.arange(1, r + 1) * each_step
+        taped = None
+        if keep and still is None:
+            forced = next((name for name in ("forces", "force") if name in given), "")
+            after = np.ascontiguousarray(rotation)
+            taped = Tape(kept.value, count, forced, m, begin, after, self._quat == "xyzw", self._layouts())
         trajectory = Trajectory(
             step=step,
             position=np.ascontiguousarray(pose[..., :3]),
@@ -412,6 +489,7 @@ class Simulation(nat.Owner):
             record=report,
             listed=Recorded(step, *fetch(number, True)) if contacts else None,
             force=np.ascontiguousarray(out["contact_force"][:r, :, :m]) if contacts else None,
+            tape=taped,
             **{name: np.ascontiguousarray(out[name][:r, :, :m]) for name in ("velocity", "spin")},
             **{name: out[name][:r] for name in ("status", "solves", "parts", "energy", "residual", "scale")},
         )
@@ -487,6 +565,7 @@ __all__ = [
     "Contacts",
     "FreeBodies",
     "ProblemGradient",
+    "RunGradient",
     "Simulation",
     "Solution",
     "State",

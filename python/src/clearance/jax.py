@@ -10,6 +10,7 @@ def loss(pos_a):
 
 jax.grad(loss)(pos_a)
 solved = solve(mass, inertia, velocity, count, body_a, body_b, arm_a, arm_b, frame, friction)  # contact problems
+state = step(sim, state, force)  # and run(sim, state, force, steps=100): time steps
 
 The engine runs on the host: JAX calls it back with the poses (``jax.pure_callback``), in batches under ``vmap``.
 """
@@ -28,6 +29,7 @@ from ._engine import Engine
 from ._errors import OptionError
 from ._inputs import places_of
 from ._jax_contact import Solved, jax, jnp, solve
+from ._jax_steps import State, run, step
 from ._library import Library
 from ._options import GraphOptions, Order, SolverOptions, SweepGraphOptions, check_names, defaults
 from ._scene import Scene
@@ -311,4 +313,4 @@ def _sweep_backward(call: _SweepCall, saved: Any, cotangents: Any) -> tuple[Any,
 _sweep: Final[Any] = jax.custom_vjp(_sweep_plain, nondiff_argnums=(0,))
 _sweep.defvjp(_sweep_forward, _sweep_backward)
 
-__all__ = ["Answers", "ContactTimes", "Solved", "answers", "contact_time", "distance", "solve"]
+__all__ = ["Answers", "ContactTimes", "Solved", "State", "answers", "contact_time", "distance", "run", "solve", "step"]

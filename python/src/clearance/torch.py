@@ -9,6 +9,7 @@ r = answers(engine, lib, a, b, pos_a, quat_a, pos_b, quat_b, quat="wxyz")
 r.witness_a  # differentiable, too
 t, sweep = contact_time(engine, scene, poses, quat="wxyz")  # gradients of the way points
 solved = solve(mass, inertia, velocity, count, body_a, body_b, arm_a, arm_b, frame, friction)  # contact problems
+state = step(sim, state, force)  # and run(sim, state, forces, steps=100): time steps
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ._options import DistanceOptions, Order, SweepGraphOptions
 from ._result import Result
 from ._scene import Scene
 from ._sweep import SweepResult
-from ._torch_contact import Solved, solve
+from ._torch_contact import Run, Solved, State, run, solve, step
 
 
 class Answers(NamedTuple):
@@ -113,4 +114,4 @@ def contact_time(
 
 _NAMES: Final = ("distance", "normal", "witness_a", "witness_b")
 
-__all__ = ["Answers", "Solved", "answers", "contact_time", "distance", "solve"]
+__all__ = ["Answers", "Run", "Solved", "State", "answers", "contact_time", "distance", "run", "solve", "step"]

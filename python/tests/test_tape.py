@@ -1,0 +1,164 @@
+"""Gradients of runs of simulations: closed forms, differences of whole runs, names where there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clearance as cl
+from clearance import contact
+
+GRAVITY, DT = 9.81, 5e-3
+STATE = ("position", "rotation", "velocity", "spin")
+
+
+def resting(worlds: int, bodies: int = 1, seed: int = 1) -> list[Any]:
+    """States [W,M,...] at rest, one body above the other."""
+    position = np.zeros((worlds, bodies, 3))
+    position[..., 2] = 1 + np.arange(bodies)
+    rotation = np.tile([1.0, 0, 0, 0], (worlds, bodies, 1))
+    return [position, rotation, np.zeros((worlds, bodies, 3)), np.zeros((worlds, bodies, 3))]
+
+
+def test_flight() -> None:
+    """Without contacts x_T = x + T·dt·v + (g + F/m)·dt²·T(T+1)/2 and, of a ball, ω_T = ω + T·dt·τ/I, whose derivatives
+    are those of the tape."""
+    lib = cl.Library()
+    sim = contact.Simulation(lib, [lib.sphere(0.1)], mass=2.0, dt=DT)
+    t, m, inertia = 12, 2.0, 0.4 * 2.0 * 0.01
+    state, force = resting(3), np.zeros((3, 1, 6))
+    force[..., :3] = 1.0, 2.0, 3.0
+    run = sim.run(*state, quat="wxyz", steps=t, force=force, tape=True)
+    end = np.zeros((t, 3, 1, 3))
+    end[-1, ..., 0] = 1
+    g = run.vjp(position=end)
+    half = DT * DT * t * (t + 1) / 2
+    assert run.smooth.shape == (t, 3) and run.smooth.all() and np.isinf(run.margin).all()
+    assert set(g.smoothness_names.ravel()) == {"smooth"}
+    np.testing.assert_allclose(g.position, np.broadcast_to([1.0, 0, 0], (3, 1, 3)), rtol=1e-12)
+    np.testing.assert_allclose(g.velocity[..., 0], t * DT, rtol=1e-12)
+    np.testing.assert_allclose(g.force[..., 0], half / m, rtol=1e-12)
+    np.testing.assert_allclose(g.gravity, np.broadcast_to([half, 0, 0], (3, 3)), rtol=1e-12)
+    np.testing.assert_allclose(g.mass, -force[..., 0] / m**2 * half, rtol=1e-12)
+    g = run.vjp(spin=end)
+    np.testing.assert_allclose(g.spin[..., 0], 1, rtol=1e-12)
+    np.testing.assert_allclose(g.force[..., 3], t * DT / inertia, rtol=1e-12)
+    each = np.broadcast_to(force, (t, 3, 1, 6))
+    every = sim.run(*state, quat="wxyz", steps=t, force=each, every=t, tape=True)
+    g = every.vjp(position=np.array([1.0, 0, 0]))
+    ahead = DT * DT * np.arange(t, 0, -1) / m  # of the force in a step, which all that follow move by
+    np.testing.assert_allclose(g.force[:, :, 0, 0], np.tile(ahead[:, None], (1, 3)), rtol=1e-12)
+
+
+def test_sliding() -> None:
+    """A cube that slides on its face is slowed by μg·dt a step, so that ∂x_T/∂μ = -g·dt²·T(T+1)/2. Its corners share
+    the load in many ways, which it says."""
+    lib = cl.Library()
+    sim = contact.Simulation(lib, [lib.box([0.1, 0.1, 0.1])], mass=2.0, dt=DT, friction=0.3, tolerance=1e-9)
+    state = resting(2)
+    state[0][..., 2], state[2][..., 0] = 0.1, 3.0
+    t = 20
+    run = sim.run(*state, quat="wxyz", steps=t, tape=True)
+    end = np.zeros((t, 2, 1, 3))
+    end[-1, ..., 0] = 1
+    g = run.vjp(position=end)
+    want = -GRAVITY * DT * DT * t * (t + 1) / 2
+    np.testing.assert_allclose(g.friction, want, rtol=1e-2)
+    np.testing.assert_allclose(g.velocity[..., 0], t * DT, rtol=1e-3)
+    assert set(g.smoothness_names.ravel()) == {"one_of_many"} and g.ground.friction.tolist() == [0, 0]
+    own = contact.Simulation(
+        lib, [cl.Part(0, friction=0.3)], mass=2.0, dt=DT, friction=0.9, tolerance=1e-9, ground_friction=0.3
+    )
+    g = own.run(*state, quat="wxyz", steps=t, tape=True).vjp(position=end)
+    np.testing.assert_allclose(g.parts.friction, want / 2, rtol=1e-2)  # of √(μ·μ')
+    np.testing.assert_allclose(g.ground.friction, want / 2, rtol=1e-2)
+    assert not g.friction.any()
+    pair = contact.Simulation(
+        lib, [0], mass=2.0, dt=DT, friction=0.9, tolerance=1e-9, surfaces=[contact.Surface(0, 1, friction=0.3)]
+    )
+    g = pair.run(*state, quat="wxyz", steps=t, tape=True).vjp(position=end)
+    np.testing.assert_allclose(g.surfaces.friction[:, 0], want, rtol=1e-2)
+    assert not g.friction.any()
+
+
+def moving(worlds: int, seed: int = 1) -> tuple[contact.Simulation, list[Any], Any]:
+    """An ellipsoid and a ball that slide, roll and meet on the ground, and forces; quaternions are not unit."""
+    rng = np.random.default_rng(seed)
+    lib = cl.Library()
+    shapes = [lib.ellipsoid([0.1, 0.12, 0.15]), lib.sphere(0.1)]
+    sim = contact.Simulation(
+        lib, shapes, mass=[1.0, 2.0], dt=DT, friction=[0.3, 0.2], restitution=0.0, tolerance=1e-13, correction=0.0
+    )
+    position = np.zeros((worlds, 2, 3))
+    position[:] = rng.normal(0, 0.01, (worlds, 2, 3)) + np.array([[0, 0, 0.13], [0.24, 0, 0.105]])
+    velocity = rng.normal(0, 1, (worlds, 2, 3)) * [1, 1, 0.3] + np.array([[1.0, 0, -0.5], [-1.0, 0, -0.5]])
+    state = [position, rng.normal(size=(worlds, 2, 4)), velocity, rng.normal(0, 3, (worlds, 2, 3))]
+    return sim, state, rng.normal(0, 2, (worlds, 2, 6)) * [1, 1, 1, 0.02, 0.02, 0.02]
+
+
+@pytest.mark.parametrize("order", ["wxyz", "xyzw"])
+def test_differences(order: Any) -> None:
+    """Central differences of whole runs along random changes of each argument, of worlds in which no mode changes.
+    Those of a step of 1e-6 have an error of the third derivative times 1e-12, and one of 1e-7 by solutions to 1e-13."""
+    w, t, h = 40, 6, 1e-6
+    sim, state, force = moving(w)
+    rng = np.random.default_rng(3)
+    run = sim.run(*state, quat=order, steps=t, force=force, tape=True)
+    bars = {name: rng.normal(size=getattr(run, name).shape) for name in STATE}
+    g = run.vjp(**bars)
+    smooth = run.smooth.all(axis=0) & (run.margin.min(axis=0) > 1e-3)
+    assert smooth.sum() > w / 5 and (run.contact_count.max(axis=0)[smooth] > 0).sum() > w / 8
+    values: dict[str, Any] = {"mass": [1.0, 2.0], "friction": [0.3, 0.2], "gravity": [0, 0, -GRAVITY]}
+    given = {**dict(zip(STATE, state, strict=True)), "force": force}
+    for name in (*given, *values):
+        shape = np.shape(given[name] if name in given else values[name])
+        change = rng.normal(size=shape)
+        totals = []
+        for sign in (1, -1):
+            there, other = dict(given), sim
+            if name in given:
+                there[name] = given[name] + sign * h * change
+            else:
+                other = sim.replace(**{name: np.asarray(values[name]) + sign * h * change})
+            r = other.run(**there, quat=order, steps=t)
+            totals.append(sum((getattr(r, k) * bars[k]).sum(axis=(0, 2, 3)) for k in STATE))
+        want = (totals[0] - totals[1]) / (2 * h)
+        got = (getattr(g, name) * change).reshape(w, -1).sum(axis=1)
+        np.testing.assert_allclose(got[smooth], want[smooth], rtol=1e-5, atol=1e-4, err_msg=name)
+
+
+def test_tape_changes_nothing() -> None:
+    """A run with a tape has the states of the same run without one, bit for bit, where contacts are not redundant; a
+    world alone has the gradients that it has beside others; a tape outlives its simulation."""
+    sim, state, force = moving(6)
+    plain = sim.run(*state, quat="wxyz", steps=8, force=force)
+    run = sim.run(*state, quat="wxyz", steps=8, force=force, tape=True)
+    for name in (*STATE, "status"):
+        assert np.array_equal(getattr(run, name), getattr(plain, name)), name
+    bar = np.random.default_rng(1).normal(size=run.position.shape)
+    g = run.vjp(position=bar)
+    sim.close()
+    assert np.array_equal(run.vjp(position=bar).velocity, g.velocity)
+    one = moving(6)[0].run(*[x[2:3] for x in state], quat="wxyz", steps=8, force=force[2:3], tape=True)
+    alone = one.vjp(position=bar[:, 2:3])
+    for name in (*STATE, "force", "mass", "inertia", "friction", "restitution", "gravity"):
+        assert np.array_equal(getattr(alone, name)[0], getattr(g, name)[2]), name
+
+
+def test_mistakes() -> None:
+    """What has no tape or no cotangent is refused by name; an invalid world has a zero gradient."""
+    sim, state, _ = moving(3)
+    with pytest.raises(cl.OptionError, match="tape=True"):
+        sim.run(*state, quat="wxyz", steps=2).vjp(position=1.0)
+    state[2][1] = np.nan
+    run = sim.run(*state, quat="wxyz", steps=2, tape=True)
+    with pytest.raises(cl.OptionError, match="cotangent"):
+        run.vjp()
+    with pytest.raises(cl.ArrayError, match="velocity"):
+        run.vjp(velocity=np.ones((2, 3, 1, 3)))
+    g = run.vjp(velocity=1.0)
+    assert np.isfinite(g.velocity).all() and not g.friction[1].any() and g.velocity[0].any()
+    with pytest.raises(cl.ArrayError, match="mass"):
+        sim.replace(mass=[1.0])
