@@ -93,12 +93,13 @@ func (x *problemWorld) loadCotangents(p *contact.Problem, w int, velocityBar, im
 func (x *problemWorld) storeBodies(p *contact.Problem, w int, out *Gradient) {
 	for i := range x.rows {
 		r := &x.rows[i]
+		var force r3.Vec
 		for k := range r.n {
-			for side, b := range [2]int{r.a, r.b} {
-				on, to := &r.onA[k][side], &x.bar[b]
-				to.lin, to.ang = axpy(to.lin, -r.z[k], vecOf(on[:])), axpy(to.ang, -r.z[k], vecOf(on[3:]))
-			}
+			force = axpy(force, -r.z[k], r.onA[k])
 		}
+		a, b := &x.bar[r.a], &x.bar[r.b]
+		a.lin, a.ang = r3.Sub(a.lin, force), r3.Sub(a.ang, cross(r.ra, force))
+		b.lin, b.ang = r3.Add(b.lin, force), r3.Add(b.ang, cross(r.rb, force))
 	}
 	perSpeed, perSpin, perMass, perInertia := 1/x.speed, 1/x.spin(), 1/x.mass, 1/(x.mass*x.length*x.length)
 	for b := range x.bodies {

@@ -191,7 +191,7 @@ func (x *problemWorld) factor() bool {
 		r := &x.rows[i]
 		p, q := r.place[0], r.place[1]
 		if r.mode == Stick && r.pivot[0] == r.pivot[2] {
-			f := 1 / r.pivot[0]
+			f := r.inverse[0]
 			if p >= 0 {
 				addStick(&s.inverse[p], r.ra, r.ra, f)
 			}
@@ -205,17 +205,16 @@ func (x *problemWorld) factor() bool {
 			continue
 		}
 		for k := range r.n {
-			f := 1 / r.pivot[k]
-			left, right := &r.onA[k], &r.onB[k]
+			f := r.inverse[k]
 			if p >= 0 {
-				addOuter(&s.inverse[p], &left[0], &right[0], f)
+				addOuter(&s.inverse[p], on(r.ra, r.onA[k]), on(r.ra, r.onB[k]), f)
 			}
 			if q >= 0 {
-				addOuter(&s.inverse[q], &left[1], &right[1], f)
+				addOuter(&s.inverse[q], on(r.rb, r.onA[k]), on(r.rb, r.onB[k]), f)
 			}
 			if p >= 0 && q >= 0 {
-				addOuter(&s.blocks[s.slot[p*n+q]], &left[0], &right[1], f)
-				addOuter(&s.blocks[s.slot[q*n+p]], &left[1], &right[0], f)
+				addOuter(&s.blocks[s.slot[p*n+q]], on(r.ra, r.onA[k]), on(r.rb, r.onB[k]), -f)
+				addOuter(&s.blocks[s.slot[q*n+p]], on(r.rb, r.onA[k]), on(r.ra, r.onB[k]), -f)
 			}
 		}
 	}
@@ -271,7 +270,13 @@ func addStick(m *[6][6]float64, p, q r3.Vec, f float64) {
 	m[5][5] += g - b.Z*p.Z
 }
 
-func addOuter(m *[6][6]float64, left, right *[6]float64, f float64) {
+// on is a force on a body and its moment, at an arm.
+func on(arm, force r3.Vec) [6]float64 {
+	m := cross(arm, force)
+	return [6]float64{force.X, force.Y, force.Z, m.X, m.Y, m.Z}
+}
+
+func addOuter(m *[6][6]float64, left, right [6]float64, f float64) {
 	a, b, c, d, e, g := right[0], right[1], right[2], right[3], right[4], right[5]
 	for i := range m {
 		to, l := &m[i], f*left[i]
@@ -421,7 +426,7 @@ func (s *problemSystem) divide(k int, transposed bool) *[6]float64 {
 }
 
 // sides returns the columns whose forces act on the bodies, and those whose velocities count: A and B, or B and A.
-func (r *problemRow) sides(transposed bool) (force, speed *[3][2][6]float64) {
+func (r *problemRow) sides(transposed bool) (force, speed *[3]r3.Vec) {
 	if transposed {
 		return &r.onB, &r.onA
 	}
@@ -434,10 +439,11 @@ func (x *problemWorld) correct(transposed bool) {
 	for i := range x.rows {
 		r := &x.rows[i]
 		force, _ := r.sides(transposed)
+		var sum r3.Vec
 		for k := range r.n {
-			f := r.left[k] / r.pivot[k]
-			s.push(r, &force[k], -f)
+			sum = axpy(sum, -r.left[k]*r.inverse[k], force[k])
 		}
+		s.push(r, sum)
 	}
 	s.solve(transposed)
 	for k, b := range s.order {
@@ -448,41 +454,46 @@ func (x *problemWorld) correct(transposed bool) {
 	for i := range x.rows {
 		r := &x.rows[i]
 		_, speed := r.sides(transposed)
+		u := s.relative(r)
 		for k := range r.n {
-			r.z[k] += (s.along(r, &speed[k]) + r.left[k]) / r.pivot[k]
+			r.z[k] += (dot(u, speed[k]) + r.left[k]) * r.inverse[k]
 		}
 	}
 }
 
-// push adds f times the impulses of a column to the right hand side.
-func (s *problemSystem) push(r *problemRow, on *[2][6]float64, f float64) {
-	for side, k := range r.place {
-		if k >= 0 {
-			to, t := &s.right[k], &on[side]
-			to[0] += f * t[0]
-			to[1] += f * t[1]
-			to[2] += f * t[2]
-			to[3] += f * t[3]
-			to[4] += f * t[4]
-			to[5] += f * t[5]
-		}
+// push adds a force on the body b, and its opposite on a, to the right hand side.
+func (s *problemSystem) push(r *problemRow, force r3.Vec) {
+	if k := r.place[0]; k >= 0 {
+		to, m := &s.right[k], cross(r.ra, force)
+		to[0] -= force.X
+		to[1] -= force.Y
+		to[2] -= force.Z
+		to[3] -= m.X
+		to[4] -= m.Y
+		to[5] -= m.Z
+	}
+	if k := r.place[1]; k >= 0 {
+		to, m := &s.right[k], cross(r.rb, force)
+		to[0] += force.X
+		to[1] += force.Y
+		to[2] += force.Z
+		to[3] += m.X
+		to[4] += m.Y
+		to[5] += m.Z
 	}
 }
 
-// along is the component along a column of the velocity in the right hand side.
-func (s *problemSystem) along(r *problemRow, on *[2][6]float64) (sum float64) {
-	for side, k := range r.place {
-		if k >= 0 {
-			v, t := &s.right[k], &on[side]
-			sum += t[0]*v[0] + t[1]*v[1] + t[2]*v[2] + t[3]*v[3] + t[4]*v[4] + t[5]*v[5]
-		}
+// relative is the velocity in the right hand side of the point of b relative to that of a.
+func (s *problemSystem) relative(r *problemRow) (u r3.Vec) {
+	if k := r.place[1]; k >= 0 {
+		v := &s.right[k]
+		u = r3.Add(vecOf(v[:]), cross(vecOf(v[3:]), r.rb))
 	}
-	return sum
-}
-
-// component is that along a force on a body of a velocity.
-func (v *twist) component(on *[6]float64) float64 {
-	return on[0]*v.lin.X + on[1]*v.lin.Y + on[2]*v.lin.Z + on[3]*v.ang.X + on[4]*v.ang.Y + on[5]*v.ang.Z
+	if k := r.place[0]; k >= 0 {
+		v := &s.right[k]
+		u = r3.Sub(u, r3.Add(vecOf(v[:]), cross(vecOf(v[3:]), r.ra)))
+	}
+	return u
 }
 
 // measure sets the residuals: right = r − Mv̂ − JᵀAz and left = BᵀJv̂ + s − Sz. It returns the square of their norm,
@@ -497,19 +508,19 @@ func (x *problemWorld) measure(transposed bool) (sum float64) {
 	for i := range x.rows {
 		r := &x.rows[i]
 		force, speed := r.sides(transposed)
-		va, vb := &x.hat[r.a], &x.hat[r.b]
+		u, weight := r.relative(x.hat), 1/r.h
+		var sent r3.Vec
 		for k := range r.n {
-			s.push(r, &force[k], -r.z[k])
-			left := r.right[k] - r.s[k]*r.z[k]
-			if r.a < x.bodies {
-				left += va.component(&speed[k][0])
-			}
-			if r.b < x.bodies {
-				left += vb.component(&speed[k][1])
-			}
+			sent = axpy(sent, -r.z[k], force[k])
+			left := dot(u, speed[k]) + r.right[k] - r.s[k]*r.z[k]
 			r.left[k] = left
-			sum += r.left[k] * r.left[k] / max(r.h, r.s[k])
+			if r.s[k] > r.h {
+				sum += left * left / r.s[k]
+			} else {
+				sum += left * left * weight
+			}
 		}
+		s.push(r, sent)
 	}
 	for k, b := range s.order {
 		d := &s.right[k]
@@ -528,6 +539,7 @@ func (x *problemWorld) regularize(share bool) {
 				r.s[k] += shareCompliance * r.h
 			}
 			r.pivot[k] = max(r.s[k], regularization*r.h)
+			r.inverse[k] = 1 / r.pivot[k]
 		}
 	}
 }
@@ -550,12 +562,9 @@ func (x *problemWorld) begin(transposed bool) (sum float64) {
 		r := &x.rows[i]
 		r.z, r.left = [3]float64{}, r.right
 		if transposed { // velocities of bodies that impulses do not move are known
+			u := r.relative(x.hat)
 			for k := range r.n {
-				for side, b := range [2]int{r.a, r.b} {
-					if b < x.bodies {
-						r.left[k] += x.hat[b].component(&r.onA[k][side])
-					}
-				}
+				r.left[k] += dot(u, r.onA[k])
 			}
 		}
 		for k := range r.n {
@@ -637,17 +646,20 @@ func (x *problemWorld) shared() bool {
 		}
 		for i := range x.rows {
 			r := &x.rows[i]
+			var force r3.Vec
 			for k := range r.n {
 				r.left[k] = (r.pivot[k] - r.s[k]) * r.z[k]
-				s.push(r, &r.onA[k], -r.left[k]/r.pivot[k])
+				force = axpy(force, -r.left[k]*r.inverse[k], r.onA[k])
 			}
+			s.push(r, force)
 		}
 		s.solve(false)
 		part := 0.0
 		for i := range x.rows {
 			r := &x.rows[i]
+			u := s.relative(r)
 			for k := range r.n {
-				r.z[k] = (s.along(r, &r.onB[k]) + r.left[k]) / r.pivot[k]
+				r.z[k] = (dot(u, r.onB[k]) + r.left[k]) * r.inverse[k]
 				if r.mode == Slide {
 					part += r.h * r.z[k] * r.z[k]
 				}

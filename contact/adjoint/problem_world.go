@@ -73,15 +73,16 @@ type problemRow struct {
 
 // columns are those of A and B of a contact, with all that belongs to them.
 type columns struct {
-	n        int              // number
-	cone     bool             // the first one is e₁
-	place    [2]int           // of the bodies a and b in the matrix, -1 for one that impulses do not move
-	a, b     [3]r3.Vec        // of A and of B
-	onA, onB [3][2][6]float64 // Jᵀ times the columns of A, and of B: on the bodies a and b
-	s        [3]float64       // diagonal of BᵀRA + D
-	pivot    [3]float64       // s and what regularizes it
-	z, right [3]float64       // unknowns, and the right hand side of their equations
-	left     [3]float64       // residual
+	n        int        // number
+	cone     bool       // the first one is e₁
+	place    [2]int     // of the bodies a and b in the matrix, -1 for one that impulses do not move
+	a, b     [3]r3.Vec  // of A and of B
+	onA, onB [3]r3.Vec  // columns of A and of B in world axes: forces on the body b
+	s        [3]float64 // diagonal of BᵀRA + D
+	pivot    [3]float64 // s and what regularizes it
+	inverse  [3]float64 // of the pivots
+	z, right [3]float64 // unknowns, and the right hand side of their equations
+	left     [3]float64 // residual
 }
 
 // problemWorld has the problem of one world, and memory.
@@ -304,24 +305,13 @@ func (x *problemWorld) setMode(r *problemRow) {
 func (r *problemRow) add(a, b r3.Vec, s float64) {
 	k := r.n
 	r.n++
-	r.store(k, a, &r.columns.a, &r.onA)
-	if a == b {
-		r.columns.b[k], r.onB[k] = a, r.onA[k]
-	} else {
-		r.store(k, b, &r.columns.b, &r.onB)
+	r.columns.a[k], r.columns.b[k] = a, b
+	r.onA[k] = r.world(a)
+	if r.onB[k] = r.onA[k]; a != b {
+		r.onB[k] = r.world(b)
 	}
 	r.s[k] = s
 	r.z[k], r.right[k] = 0, 0
-}
-
-// store keeps column k and Jᵀ times it.
-func (r *problemRow) store(k int, column r3.Vec, to *[3]r3.Vec, on *[3][2][6]float64) {
-	to[k] = column
-	d := r.world(column)
-	q := cross(r.ra, d)
-	on[k][0] = [6]float64{-d.X, -d.Y, -d.Z, -q.X, -q.Y, -q.Z}
-	q = cross(r.rb, d)
-	on[k][1] = [6]float64{d.X, d.Y, d.Z, q.X, q.Y, q.Z}
 }
 
 // margin is how far a contact is from a change of its mode, relative to the scale of its island.
