@@ -70,8 +70,11 @@ func problemsOfSteps(b *testing.B, kind string, worlds int) *contact.Problem {
 
 // BenchmarkProblem is the solve of the problems of a step from its own impulses and from none, and VJP, by one worker.
 func BenchmarkProblem(b *testing.B) {
-	for _, kind := range []string{"ground", "stack4", "stack8", "heap"} {
-		const worlds = 256
+	for _, kind := range []string{"ground", "stack4", "stack8", "heap", "pile"} {
+		worlds := 256
+		if kind == "pile" {
+			worlds = 8
+		}
 		p := problemsOfSteps(b, kind, worlds)
 		warm := p.Warm
 		var solver contact.Solver
@@ -119,7 +122,7 @@ func BenchmarkProblem(b *testing.B) {
 				}
 				used := testkit.CPUTime(b) - before
 				b.ReportMetric(1e6*used.Seconds()/float64(worlds*b.N), "µs-CPU/world")
-				b.ReportMetric(float64(contacts)/worlds, "contacts")
+				b.ReportMetric(float64(contacts)/float64(worlds), "contacts")
 			})
 		}
 		p.Compliance = nil

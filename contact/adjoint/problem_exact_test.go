@@ -209,7 +209,11 @@ func pseudoinverse(a *mat.Dense) (inverse *mat.Dense, null [][]float64, conditio
 // randomProblems are worlds of 1 to 4 bodies with 1 to 8 contacts, all parameters of order one: some bodies that
 // impulses do not move, some contacts without friction, and in half of the worlds compliances.
 func randomProblems(rng *rand.Rand, worlds int) *contact.Problem {
-	const bodies, contacts = 4, 8
+	return problemsOf(rng, worlds, 4, 8)
+}
+
+// problemsOf are such worlds of up to so many bodies and contacts.
+func problemsOf(rng *rand.Rand, worlds, bodies, contacts int) *contact.Problem {
 	p := &contact.Problem{Target: []float64{}, Compliance: []float64{}}
 	p.Resize(worlds, bodies, contacts)
 	for w := range worlds {

@@ -189,6 +189,11 @@ func TestProblemReference(t *testing.T) {
 		if !(worst <= 1e-9) {
 			t.Errorf("%s: the gradients differ by %.1e", model, worst)
 		}
+		worst, count = compareReference(t, problemsOf(rng, 10, 16, 40), model, rng) // the elimination joins many blocks
+		t.Logf("up to 16 bodies, %s: worst %.1e, %v", model, worst, count)
+		if !(worst <= 1e-9) {
+			t.Errorf("up to 16 bodies, %s: the gradients differ by %.1e", model, worst)
+		}
 		for _, kind := range scenes.Kinds() {
 			p, err := scenes.Generate(kind, 20, 4)
 			if err != nil {
