@@ -268,6 +268,52 @@ def test_contact_points(engine: cl.Engine) -> None:
         engine.contacts(lib, a, b, pos_a, identity, pos_b, identity, quat="wxyz", max_gap=-1)
 
 
+def test_contact_points_gradient(engine: cl.Engine) -> None:
+    """Gradients with respect to poses, with quaternions of any length, are those of differences."""
+    rng = np.random.default_rng(48)
+    lib = cl.Library()
+    box, ball, can = lib.box([0.1, 0.2, 0.15]), lib.sphere(0.1), lib.cylinder(0.1, 0.2)
+    table, ground = lib.box([0.9, 0.8, 0.1]), lib.halfspace()
+    a, b = np.array([table, ground, table, ground, table]), np.array([box, box, ball, can, can])
+    quat_a = np.tile([1.0, 0, 0, 0], (5, 1)) * [[1], [2], [0.5], [1], [3]]
+    quat_b = np.array([1.0, 1e-2, 2e-2, 0.3]) + np.zeros((5, 4))
+    pos_a, pos_b = np.zeros((5, 3)), np.array([[0.01, 0.02, height] for height in (0.245, 0.147, 0.2, 0.2, 0.3)])
+
+    def at(*poses: Any) -> Any:
+        return engine.contacts(lib, a, b, *poses, quat="wxyz", max_gap=0.01, grad=True)
+
+    poses = [pos_a, quat_a, pos_b, quat_b]
+    found = at(*poses)
+    assert (found.count > 0).all()
+    bars = rng.normal(size=found.position.shape), rng.normal(size=found.normal.shape), rng.normal(size=len(found))
+
+    def value(*moved: Any) -> float:
+        r = at(*moved)
+        np.testing.assert_array_equal(r.id, found.id)
+        return float(np.sum(bars[0] * r.position) + np.sum(bars[1] * r.normal) + np.sum(bars[2] * r.gap))
+
+    g = found.vjp(position=bars[0], normal=bars[1], gap=bars[2], wrt="poses")
+    assert g.poses is not None and g.twists.shape == (5, 12)
+    assert set(g.smoothness_names) <= {"smooth", "unique features"}, g.smoothness_names
+    for k, gradient in enumerate(g.poses):
+        change, step = rng.normal(size=gradient.shape), 1e-6
+        ends = [value(*poses[:k], poses[k] + h * change, *poses[k + 1 :]) for h in (step, -step)]
+        slope = (ends[0] - ends[1]) / (2 * step)
+        np.testing.assert_allclose(np.sum(gradient * change), slope, rtol=1e-6, atol=1e-7 * np.abs(gradient).max())
+    np.testing.assert_allclose(g.poses.pos_a, g.twists[:, :3])
+    np.testing.assert_array_equal(found.vjp(gap=bars[2]).poses, None)
+    plain = engine.contacts(lib, a, b, pos_a, quat_a, pos_b, quat_b, quat="wxyz", max_gap=0.01)
+    with pytest.raises(cl.OptionError, match="grad=True"):
+        plain.vjp(gap=bars[2])
+    with pytest.raises(cl.OptionError, match="cotangent"):
+        found.vjp()
+    matrix = np.tile(np.eye(3), (5, 1, 1))
+    turned = engine.contacts(lib, a, b, pos_a, matrix, pos_b, matrix, quat="matrix", max_gap=0.01, grad=True)
+    assert turned.vjp(gap=np.ones(len(turned))).twists.shape == (5, 12)
+    with pytest.raises(cl.OptionError, match="matrix"):
+        turned.vjp(gap=np.ones(len(turned)), wrt="poses")
+
+
 def test_contact_points_of_a_scene(engine: cl.Engine) -> None:
     """Every pair of parts that touches has points, with their world, pair and parts."""
     scene = cl.Scene(cl.Library())

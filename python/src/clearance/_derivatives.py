@@ -83,6 +83,35 @@ def quaternion_velocity(change: Array, quat: Array) -> Array:
     return spin
 
 
+def rotation_gradient(spin: Array, q: Array, order: str) -> Array:
+    """The gradient with respect to quaternions of the order, of that for angular velocities; q is "wxyz"."""
+    good = np.isfinite(q).all(axis=1) & q.any(axis=1)  # rows with another quaternion are invalid
+    gradient = np.zeros_like(q)
+    gradient[good] = quaternion_gradient(spin[good], q[good], "wxyz")
+    return gradient if order == "wxyz" else gradient[:, [1, 2, 3, 0]]
+
+
+def poses_of(
+    twists: Array,
+    rotations: tuple[Array, Array],
+    order: str,
+    shapes: tuple[tuple[int, ...], ...],
+    lead: tuple[int, ...],
+) -> list[Array]:
+    """Gradients with respect to pos_a, quat_a, pos_b and quat_b, of these shapes and this order of quaternions.
+
+    twists are the gradients of rows with the axes lead, whose rotations are [N,4], "wxyz".
+    """
+    parts, flat = [], twists.reshape(-1, TWIST)
+    for first, q in zip((0, 6), rotations, strict=True):
+        parts += [flat[:, first : first + 3], rotation_gradient(flat[:, first + 3 : first + 6], q, order)]
+    # The gradient of one pose that several rows have is the sum over these.
+    return [
+        part.reshape(-1, *shape).sum(axis=0) if shape[:-1] != lead else part.reshape(shape)
+        for part, shape in zip(parts, shapes, strict=True)
+    ]
+
+
 ANSWER: Final = 10
 TWIST: Final = 12
 
@@ -164,20 +193,7 @@ class Posed:
 
     def to_poses(self, twists: Array) -> list[Array]:
         """Gradients with respect to the poses, in the form of the query, of those with respect to the twists."""
-        parts, flat = [], twists.reshape(-1, TWIST)
-        for first, at in ((0, 4), (6, 5)):
-            parts += [flat[:, first : first + 3], self._rotation(flat[:, first + 3 : first + 6], self.arrays[at])]
-        # The gradient of one pose that several rows have is the sum over these.
-        return [
-            part.reshape(-1, *shape).sum(axis=0) if shape[:-1] != self.lead else part.reshape(shape)
-            for part, shape in zip(parts, self.shapes, strict=True)
-        ]
-
-    def _rotation(self, spin: Array, q: Array) -> Array:
-        good = np.isfinite(q).all(axis=1) & q.any(axis=1)  # rows with another quaternion are invalid
-        gradient = np.zeros_like(q)
-        gradient[good] = quaternion_gradient(spin[good], q[good], "wxyz")
-        return gradient if self.order == "wxyz" else gradient[:, [1, 2, 3, 0]]
+        return poses_of(twists, (self.arrays[4], self.arrays[5]), self.order, self.shapes, self.lead)
 
     def jvp(self, twists: Any, changes: tuple[Any, ...], options: Mapping[str, Any]) -> Tangent:
         """See :meth:`Result.jvp`."""

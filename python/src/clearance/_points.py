@@ -13,14 +13,17 @@ from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, take, take_rows
 from ._bodies import Body, Surface
+from ._derivatives import poses_of
 from ._errors import ClosedError, OptionError
 from ._inputs import check_order, pair_columns
 from ._kinematics import normalized, product, rotated
 from ._native import named, numbers
-from ._options import Floats, Ints, order_of, real, to_wxyz
-from ._result import Report, report_of
+from ._options import Floats, Ints, one_of, order_of, real, to_wxyz
+from ._result import Poses, Report, report_of
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from ._bodies import Part
     from ._engine import Engine
     from ._library import Library
@@ -35,10 +38,17 @@ _CONTACT: Final = 1
 @dataclass(frozen=True, eq=False)
 class PointsGradient:
     """Gradients of N pairs: ``twists`` [N,12] are those by the velocities of the position and the angular velocities of
-    A, then of B, in world axes. ``smoothness`` uint8 [N] says when they are true, see ``Result.smoothness_names``."""
+    A, then of B, in world axes. ``smoothness`` uint8 [N] says what they are, by the codes of ``smoothness_names``.
+    ``poses`` are those with respect to positions and quaternions in the forms of the call, if they were asked for."""
 
     twists: Floats
     smoothness: Ints
+    poses: Poses | None = None
+
+    @property
+    def smoothness_names(self) -> Array:
+        """What the derivatives of the pairs are."""
+        return np.array(nat.native().smoothness)[self.smoothness]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +57,20 @@ class Call:
 
     engine: Engine
     library: Library
-    arrays: list[Array]
+    arrays: list[Array]  # a, b, pos_a, pos_b, quat_a, quat_b; "wxyz"
+    order: str  # of the quaternions of the call
+    shapes: tuple[tuple[int, ...], ...]  # of pos_a, quat_a, pos_b, quat_b as they were given
+    lead: tuple[int, ...]
     max_gap: float
     count: Array
     id: Array
 
-    def vjp(self, points: int, position: Any, normal: Any, gap: Any) -> PointsGradient:
+    def vjp(self, points: int, position: Any, normal: Any, gap: Any, wrt: str) -> PointsGradient:
         """See :meth:`ContactPoints.vjp`."""
+        if one_of("wrt", wrt, ["twists", "poses"]) == "poses" and self.order == "matrix":
+            raise OptionError('quat: "matrix" has no free entries to differentiate by; want twists, or quaternions')
+        if position is None and normal is None and gap is None:
+            raise OptionError("vjp: no cotangent; want position, normal or gap")
         rows = len(self.count)
         used = np.arange(MAX_POINTS) < self.count[:, None]
         columns: dict[str, Array] = {"count": self.count, "id": self.id}
@@ -79,7 +96,11 @@ class Call:
             return cast(int, n.contact_points_vjp(*places, ms, job, report, error))
 
         _jobs.run(submit, (self, columns, out, given, handle))
-        return PointsGradient(twists, smoothness)
+        poses = None
+        if wrt == "poses":
+            rotations = self.arrays[4], self.arrays[5]
+            poses = Poses(*poses_of(twists, rotations, self.order, self.shapes, self.lead))
+        return PointsGradient(twists.reshape(*self.lead, 12), smoothness.reshape(self.lead), poses)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,13 +141,26 @@ class ContactPoints:
         """What became of the call."""
         return report_of(self.record)
 
-    def vjp(self, *, position: Any = None, normal: Any = None, gap: Any = None) -> PointsGradient:
+    def vjp(
+        self,
+        *,
+        position: ArrayLike | None = None,
+        normal: ArrayLike | None = None,
+        gap: ArrayLike | None = None,
+        wrt: Literal["twists", "poses"] = "twists",
+    ) -> PointsGradient:
         """The gradient of a function with respect to the poses of the pairs, by its gradients with respect to
-        ``position`` and ``normal`` [K,3] and ``gap`` [K] of the points; None is zero. The call must have had
-        grad=True."""
+        ``position`` and ``normal`` [K,3] and ``gap`` [K] of the points; None is zero. The call must have had grad=True.
+
+        Features are those that ``id`` names: vertices over faces and crossings of edges move with them, witnesses and
+        normals as :meth:`Result.vjp` has them. A normal of a face rotates with its body. ``smoothness`` of a pair is
+        "not unique" where faces are parallel and neither lies inside the other, or where features are about to change;
+        the gradient is then one of several. With ``wrt="poses"`` there is the gradient with respect to positions and
+        quaternions, too.
+        """
         if self._call is None:
             raise OptionError("derivatives of contact points need the poses: ask for the points with grad=True")
-        return self._call.vjp(len(self), position, normal, gap)
+        return self._call.vjp(len(self), position, normal, gap, wrt)
 
     @property
     def failed(self) -> Array:
@@ -198,9 +232,19 @@ def contacts(
         columns["status"].reshape(lead),
         columns["count"].reshape(lead),
         report,
-        _call=Call(engine, library, [a.copy() for a in arrays], most, columns["count"], columns["id"])
-        if grad
-        else None,
+        _call=None
+        if not grad
+        else Call(
+            engine,
+            library,
+            [x.copy() for x in arrays],
+            quat,
+            tuple(np.shape(x) for x in pairs[2:]),
+            lead,
+            most,
+            columns["count"],
+            columns["id"],
+        ),
     )
 
 

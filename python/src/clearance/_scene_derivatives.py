@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _native as nat
 from ._arrays import Array, address, take
-from ._derivatives import ANSWER, KEPT, Posed, Submit, own_query, quaternion_velocity
+from ._derivatives import ANSWER, KEPT, Posed, Submit, own_query, quaternion_velocity, rotation_gradient
 from ._errors import OptionError
 from ._kinematics import Moved, Plan, crossed, product, rotated
 from ._result import PENETRATING, Tangent, native_results
@@ -168,7 +168,8 @@ class Step(Posed):
     def vjp(self, cotangents: tuple[Any, ...], wrt: str, options: Mapping[str, Any]) -> Any:
         wanted, twists = self.wants(wrt), self.twists(cotangents, options)
         if wanted == "poses":
-            rotation = self._rotation(twists[..., 3:].reshape(-1, 3), self.poses[..., 3:].reshape(-1, 4))
+            spin, q = twists[..., 3:].reshape(-1, 3), self.poses[..., 3:].reshape(-1, 4)
+            rotation = rotation_gradient(spin, q, self.order)
             twists = np.concatenate([twists[..., :3], rotation.reshape(*twists.shape[:-1], 4)], axis=-1)
         return self._like(twists)
 
