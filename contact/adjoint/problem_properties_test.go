@@ -365,3 +365,36 @@ func TestProblemWorkers(t *testing.T) {
 		}
 	}
 }
+
+// TestProblemTolerance: at the impulses of a solve with the standard tolerance of 1e-6, the modes are those of the
+// solution, and the derivative is off by the order of the tolerance times the condition.
+func TestProblemTolerance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 48))
+	p := randomProblems(rng, 300)
+	bar := normals(rng, len(p.Velocity))
+	for _, model := range []contact.Model{contact.NCP, contact.CCP} {
+		exact := gradients(t, p, solved(t, p, model), model, bar)
+		var s contact.Solution
+		if err := contact.Solve(t.Context(), p, contact.Options{Model: model}, &s); err != nil {
+			t.Fatal(err)
+		}
+		g := gradients(t, p, &s, model, bar)
+		var errors []float64
+		for w := range p.Worlds {
+			if g.Smoothness[w] != adjoint.Smooth || exact.Smoothness[w] != adjoint.Smooth {
+				continue
+			}
+			if a, b := modesOf(&g.Report, p, w), modesOf(&exact.Report, p, w); a != b {
+				t.Errorf("%s, world %d: modes%s in place of%s", model, w, a, b)
+			}
+			n := 6 * p.Bodies
+			errors = append(errors, relativeError(g.Velocity[n*w:n*w+n], exact.Velocity[n*w:n*w+n]))
+		}
+		slices.Sort(errors)
+		median, most := errors[len(errors)/2], errors[len(errors)*99/100]
+		t.Logf("%s: median error %.1e, 99 %% within %.1e, of %d worlds", model, median, most, len(errors))
+		if len(errors) < 280 || !(median <= 1e-6) || !(most <= 1e-4) {
+			t.Errorf("%s: %d worlds, errors %g and %g", model, len(errors), median, most)
+		}
+	}
+}
