@@ -626,9 +626,11 @@ func BenchmarkPairs(b *testing.B) {
 			bar.Normal = testkit.Normal(rng)
 			var w PairWorkspace
 			b.ReportAllocs()
+			start := testkit.CPUTime(b)
 			for b.Loop() {
 				w.VJP(&p, &m, &bar)
 			}
+			b.ReportMetric(float64(testkit.CPUTime(b)-start)/float64(b.N), "ns-CPU")
 			_, _, smoothness := w.VJP(&p, &m, &bar)
 			b.ReportMetric(float64(smoothness), "smoothness")
 			b.ReportMetric(float64(m.N), "points")

@@ -277,7 +277,7 @@ def test_contact_points_gradient(engine: cl.Engine) -> None:
     a, b = np.array([table, ground, table, ground, table]), np.array([box, box, ball, can, can])
     quat_a = np.tile([1.0, 0, 0, 0], (5, 1)) * [[1], [2], [0.5], [1], [3]]
     quat_b = np.array([1.0, 1e-2, 2e-2, 0.3]) + np.zeros((5, 4))
-    pos_a, pos_b = np.zeros((5, 3)), np.array([[0.01, 0.02, height] for height in (0.245, 0.147, 0.2, 0.2, 0.3)])
+    pos_a, pos_b = np.zeros((5, 3)), np.array([[0.01, 0.02, z] for z in (0.245, 0.147, 0.2, 0.2, 0.3)])
 
     def at(*poses: Any) -> Any:
         return engine.contacts(lib, a, b, *poses, quat="wxyz", max_gap=0.01, grad=True)
@@ -308,10 +308,10 @@ def test_contact_points_gradient(engine: cl.Engine) -> None:
     with pytest.raises(cl.OptionError, match="cotangent"):
         found.vjp()
     matrix = np.tile(np.eye(3), (5, 1, 1))
-    turned = engine.contacts(lib, a, b, pos_a, matrix, pos_b, matrix, quat="matrix", max_gap=0.01, grad=True)
-    assert turned.vjp(gap=np.ones(len(turned))).twists.shape == (5, 12)
+    rotated = engine.contacts(lib, a, b, pos_a, matrix, pos_b, matrix, quat="matrix", max_gap=0.01, grad=True)
+    assert rotated.vjp(gap=np.ones(len(rotated))).twists.shape == (5, 12)
     with pytest.raises(cl.OptionError, match="matrix"):
-        turned.vjp(gap=np.ones(len(turned)), wrt="poses")
+        rotated.vjp(gap=np.ones(len(rotated)), wrt="poses")
 
 
 def test_contact_points_of_a_scene(engine: cl.Engine) -> None:
