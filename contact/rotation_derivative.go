@@ -160,24 +160,39 @@ func (t *rotating) setInertia(f *native.Fixed, h, whole float64) {
 	}
 }
 
-// slopesOfTerms are the derivatives of a sum of terms at the step length h by e1, e2, e3 and H.
+// slopesOfTerms are the derivatives of a sum of terms at the step length h by e1, e2, e3 and H. Terms whose products
+// are below rounding are left out: of a body that hardly rotates, all of them.
 func slopesOfTerms(terms []seriesTerm, h float64, e [3]float64, energy, square float64) (slope [4]float64) {
+	x := h * h * (e[0]*energy + e[1]*square) // the terms of a degree go with this power
+	var of [4][7]float64
+	base := [4]float64{e[0], e[1], e[2], energy}
+	for m := range of {
+		of[m][0] = 1
+		for k := 1; k < len(of[m]); k++ {
+			of[m][k] = of[m][k-1] * base[m]
+		}
+	}
 	for i := range terms {
 		t := &terms[i]
-		v := float64(t.num) / float64(t.den) * power(h*h, t.h+t.c) * power(square, t.c)
-		of := [4]float64{power(e[0], t.e[0]), power(e[1], t.e[1]), power(e[2], t.e[2]), power(energy, t.h)}
-		base, n := [4]float64{e[0], e[1], e[2], energy}, [4]int{t.e[0], t.e[1], t.e[2], t.h}
-		for m := range slope {
-			if n[m] == 0 {
-				continue
-			}
-			p := v * float64(n[m]) * power(base[m], n[m]-1)
-			for k := range of {
-				if k != m {
-					p *= of[k]
-				}
-			}
-			slope[m] += p
+		degree := t.h + t.c
+		if power(x, degree) < 0x1p-60 {
+			break // terms are in the order of their degrees
+		}
+		v := float64(t.num) / float64(t.den) * power(h*h, degree) * power(square, t.c)
+		p := [4]float64{of[0][t.e[0]], of[1][t.e[1]], of[2][t.e[2]], of[3][t.h]}
+		n := [4]int{t.e[0], t.e[1], t.e[2], t.h}
+		low, high := v*p[0]*p[1], v*p[2]*p[3]
+		if n[0] > 0 {
+			slope[0] += float64(n[0]) * of[0][n[0]-1] * p[1] * high
+		}
+		if n[1] > 0 {
+			slope[1] += float64(n[1]) * of[1][n[1]-1] * p[0] * high
+		}
+		if n[2] > 0 {
+			slope[2] += float64(n[2]) * of[2][n[2]-1] * p[3] * low
+		}
+		if n[3] > 0 {
+			slope[3] += float64(n[3]) * of[3][n[3]-1] * p[2] * low
 		}
 	}
 	return slope

@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/spatial/r3"
 
+	"clearance/batch"
 	"clearance/contact"
 	"clearance/geom"
 )
@@ -25,6 +26,23 @@ import (
 //
 // Targets are differentiated by their rule. What a step searches for is held: the factor of impacts that would create
 // energy, and points that would enter later in the step. A world whose impulses depend on these is a [Boundary].
+
+// Impacts says which derivative impacts with restitution have.
+type Impacts uint8
+
+const (
+	// DiscreteImpacts have the derivative of the step as it is. Velocities change at the beginning of a step in which
+	// bodies meet, whatever their gap is, so that positions after a bounce have the wrong sign by those before.
+	DiscreteImpacts Impacts = iota
+	// TimeOfImpact is the derivative with impulses of bounces at the times at which gaps close, see impact.go.
+	TimeOfImpact
+)
+
+// ImpactNames are the names of the derivatives of impacts.
+var ImpactNames = batch.Names[Impacts]{What: "derivative of impacts", List: []string{DiscreteImpacts: "discrete",
+	TimeOfImpact: "time_of_impact"}}
+
+func (i Impacts) String() string { return ImpactNames.Name(i) }
 
 // StateCotangent is the gradient of a scalar with respect to the state of B bodies of a world.
 type StateCotangent struct {
@@ -68,6 +86,8 @@ func (r *StepReport) worse(s Smoothness, margin float64) {
 
 // Steps is the memory of derivatives of steps of one simulation. It belongs to one goroutine.
 type Steps struct {
+	Impacts Impacts
+
 	sim      *contact.Simulation
 	o        contact.StepOptions
 	surfaces *contact.SurfaceSlopes
@@ -78,6 +98,8 @@ type Steps struct {
 	gradient Gradient
 	pairs    PairWorkspace
 	bar      []float64 // [B,6] cotangents of the velocities of the solve
+	impulse  []float64 // [C,3] those of its impulses, by impacts
+	impacts  []impact  // [C]
 	body     []bodyBar
 }
 
@@ -87,7 +109,8 @@ type bodyBar struct {
 	position, rotation     r3.Vec
 	momentum, pushed       r3.Vec // L and L_f; of a body that is moved, momentum is that of its angular velocity
 	freeSpin               r3.Vec
-	inertia                sym3 // G
+	inertia                sym3   // G
+	shift, rotate          r3.Vec // of the center of mass and the rotation after the step
 }
 
 // NewSteps returns the memory of derivatives of steps of a simulation, or of one of the same scene and options.
@@ -155,7 +178,7 @@ func (x *Steps) after(r *contact.PartRecord, b int, bar *StateCotangent, g *Step
 	momentum := vecOf(bar.Momentum[3*b:])
 	offset := body.NextMatrix.MulVec(x.center[b])
 	rotation = r3.Sub(rotation, cross(offset, position))
-	to.center = position
+	to.center, to.shift, to.rotate = position, position, rotation
 	velocity := axpy(vecOf(bar.Velocity[3*b:]), r.TimeStep, position)
 	var inertia *[6]float64
 	if g.Inertia != nil && !x.fixed[b] {
@@ -180,13 +203,14 @@ func (x *Steps) after(r *contact.PartRecord, b int, bar *StateCotangent, g *Step
 func (x *Steps) solve(r *contact.PartRecord, report *StepReport) bool {
 	out := &x.gradient
 	out.Resize(&r.Problem)
-	x.problem.vjp(&r.Problem, 0, &r.Solution, x.o.Solve.Model, x.bar, nil, out)
+	x.problem.vjp(&r.Problem, 0, &r.Solution, x.o.Solve.Model, x.bar, x.findImpacts(r), out)
 	report.Residual = max(report.Residual, out.Residual[0])
 	report.worse(out.Smoothness[0], out.Margin[0])
 	if out.Smoothness[0] == None {
 		return false
 	}
 	copy(x.bar, out.Velocity)
+	x.addImpacts(r)
 	for b := range x.body {
 		i, to := out.Inertia[6*b:], &x.body[b].inertia
 		for k := range 3 {
@@ -240,7 +264,9 @@ func (x *Steps) pair(r *contact.PartRecord, p *contact.PairRecord, g *StepGradie
 		case contact.RecoversMost:
 			shared.recovery(&x.o, p.Size, target)
 		case contact.Bounces:
-			approach := x.bounce(r, p, c, -target*rule.Factor*rule.Restitution, &normal, &armA, &armB)
+			late := &x.impacts[c]
+			bar.Gap[k] = late.gap
+			approach := x.bounce(r, p, c, late.approach-target*rule.Factor*rule.Restitution, &normal, &armA, &armB)
 			byRestitution = -target * rule.Factor * approach
 		}
 		x.surface(r, c, byRestitution, g)

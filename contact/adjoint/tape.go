@@ -103,6 +103,8 @@ func (t *Tape) Bytes() (n int) {
 
 // RunCotangents is the gradient of a function of states of a run by these states. Nil columns are zero.
 type RunCotangents struct {
+	Impacts Impacts // the derivative of impacts with restitution
+
 	At       []int     // [R] numbers of steps after which states are taken, rising; 0 is the state before the first one
 	Pose     []float64 // [R,W,B,6] by the twists of the poses
 	Velocity []float64 // [R,W,B,3]
@@ -178,6 +180,9 @@ func (c *RunCotangents) check(t *Tape) error {
 func (t *Tape) VJP(ctx context.Context, c *RunCotangents, out *RunGradient) error {
 	if err := c.check(t); err != nil {
 		return err
+	}
+	if err := ImpactNames.Check(c.Impacts); err != nil {
+		return fmt.Errorf("adjoint: %w", err)
 	}
 	out.resize(t)
 	worlds, bodies := t.sim.State().Worlds, len(t.sim.Scene().Body)
@@ -295,6 +300,7 @@ type backward struct {
 // world takes the cotangents of a world through the segment.
 func (b *backward) world(x *Steps, w int) {
 	next, bar, spin := b.next, &b.t.bar[w], b.t.spin[w]
+	x.Impacts = b.c.Impacts
 	g := b.gradient(w)
 	for i := b.last - 1; i >= b.first; i-- {
 		for ; next >= 0 && b.c.At[next] == i+1; next-- {
