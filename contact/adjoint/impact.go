@@ -59,16 +59,14 @@ func (x *Steps) findImpacts(r *contact.PartRecord) []float64 {
 }
 
 // timeOf is the time in the step at which the gap of a contact closes, and the speed along the normal before the step.
+// Of a penetration it is before the step.
 func (x *Steps) timeOf(r *contact.PartRecord, c int) (time, approach float64) {
 	p := &r.Pairs[r.Contacts[c].Pair]
 	a, b := &r.Bodies[p.BodyA], &r.Bodies[p.BodyB]
 	relative := r3.Sub(r3.Add(b.Velocity, cross(b.Spin, vecOf(r.Problem.ArmB[3*c:]))),
 		r3.Add(a.Velocity, cross(a.Spin, vecOf(r.Problem.ArmA[3*c:]))))
 	approach = dot(vecOf(r.Problem.Frame[9*c+6:]), relative)
-	if gap := p.Manifold.Points[c-int(p.First)].Gap; gap > 0 {
-		time = -gap / approach
-	}
-	return time, approach
+	return -p.Manifold.Points[c-int(p.First)].Gap / approach, approach
 }
 
 // late is M⁻¹ times the cotangents of the position and the rotation of a body after the step.
@@ -85,7 +83,8 @@ func (x *Steps) late(r *contact.PartRecord, b int32) (lin, ang r3.Vec) {
 func (x *Steps) lateness(r *contact.PartRecord, c int) r3.Vec {
 	la, wa := x.late(r, r.Problem.BodyA[c])
 	lb, wb := x.late(r, r.Problem.BodyB[c])
-	return r3.Sub(r3.Add(lb, cross(wb, vecOf(r.Problem.ArmB[3*c:]))), r3.Add(la, cross(wa, vecOf(r.Problem.ArmA[3*c:]))))
+	lb = r3.Add(lb, cross(wb, vecOf(r.Problem.ArmB[3*c:])))
+	return r3.Sub(lb, r3.Add(la, cross(wa, vecOf(r.Problem.ArmA[3*c:]))))
 }
 
 // addImpacts adds the cotangents of what impacts displace by their times, arms, frames, masses and inertias, to those

@@ -27,7 +27,7 @@ type stepKind struct {
 	model       contact.Model
 	restitution float64
 	bodies      int
-	gravity     float64
+	impacts     Impacts
 }
 
 const (
@@ -356,7 +356,7 @@ func (d *stepDirection) along(bar *StateCotangent, g *StepGradient, w, n int) (s
 type stepErrors struct {
 	checked, changed, rough int
 	worst                   float64
-	contacts                int
+	contacts, bounces       int
 	where                   string
 }
 
@@ -385,6 +385,8 @@ func (k *stepKind) differences(t testing.TB, rng *rand.Rand, worlds, directions 
 	step(s, p.force)
 	base := cloneState(s.State())
 	steps := NewSteps(s)
+	steps.Impacts = k.impacts
+	late := newLateness(record.Worlds)
 	for range directions {
 		d := p.direction(rng)
 		bars, want, half := make([]*StateCotangent, worlds), make([]float64, worlds), make([]float64, worlds)
@@ -395,9 +397,14 @@ func (k *stepKind) differences(t testing.TB, rng *rand.Rand, worlds, directions 
 		for _, x := range []float64{h, -h, 2 * h, -2 * h, h / 2, -h / 2} {
 			q := p.at(d, x)
 			moved := q.simulation(t, solver)
+			var after contact.StepRecord
+			moved.Record(&after)
 			step(moved, q.force)
 			for w := range worlds {
 				v := value(bars[w], base, moved.State(), w, n)
+				if k.impacts == TimeOfImpact {
+					v += late.value(bars[w], &after.Worlds[w], scene, w)
+				}
 				if !moved.State().Status[w].Advances() {
 					v = math.NaN()
 				}
@@ -428,6 +435,7 @@ func (k *stepKind) differences(t testing.TB, rng *rand.Rand, worlds, directions 
 				continue
 			}
 			e.checked++
+			e.bounces += late.bounces[w]
 			e.contacts += len(record.Worlds[w].Parts[0].Contacts)
 			off := max(math.Abs(got-want[w])-math.Abs(want[w]-half[w]), 0) / size
 			if off > e.worst {
@@ -441,6 +449,91 @@ func (k *stepKind) differences(t testing.TB, rng *rand.Rand, worlds, directions 
 	return e
 }
 
+// lateness is what the impulses of bounces displace by the times of their impacts, as a function of steps near those of
+// records.
+type lateness struct {
+	offset  [][]r3.Vec // of the centers of mass from the positions after the step
+	bounces []int
+}
+
+func newLateness(worlds []contact.WorldRecord) *lateness {
+	x := &lateness{bounces: make([]int, len(worlds))}
+	for w := range worlds {
+		var offsets []r3.Vec
+		if parts := worlds[w].Parts; len(parts) > 0 {
+			for b := range parts[0].Bodies {
+				body := &parts[0].Bodies[b]
+				local := body.Matrix.MulVecT(r3.Sub(body.Center, body.Position))
+				offsets = append(offsets, body.NextMatrix.MulVec(local))
+			}
+			for _, c := range parts[0].Contacts {
+				if c.Rule == contact.Bounces {
+					x.bounces[w]++
+				}
+			}
+		}
+		x.offset = append(x.offset, offsets)
+	}
+	return x
+}
+
+// value is −Σ t·⟨M⁻¹Jᵀλ, bar⟩ of a world.
+func (x *lateness) value(bar *StateCotangent, r *contact.WorldRecord, scene *contact.Scene, w int) (sum float64) {
+	if len(r.Parts) != 1 {
+		return math.NaN()
+	}
+	p := &r.Parts[0]
+	for c := range p.Contacts {
+		if p.Contacts[c].Rule != contact.Bounces {
+			continue
+		}
+		pair := &p.Pairs[p.Contacts[c].Pair]
+		q := [3]r3.Vec{vecOf(p.Problem.Frame[9*c:]), vecOf(p.Problem.Frame[9*c+3:]), vecOf(p.Problem.Frame[9*c+6:])}
+		l := vecOf(p.Solution.Impulse[3*c:])
+		force := axpy(axpy(r3.Scale(l.X, q[0]), l.Y, q[1]), l.Z, q[2])
+		a, b := &p.Bodies[pair.BodyA], &p.Bodies[pair.BodyB]
+		ra, rb := vecOf(p.Problem.ArmA[3*c:]), vecOf(p.Problem.ArmB[3*c:])
+		approach := dot(q[2], r3.Sub(r3.Add(b.Velocity, cross(b.Spin, rb)), r3.Add(a.Velocity, cross(a.Spin, ra))))
+		time := -pair.Manifold.Points[c-int(pair.First)].Gap / approach
+		for _, side := range []struct {
+			body       int32
+			arm, force r3.Vec
+		}{{pair.BodyA, ra, r3.Scale(-1, force)}, {pair.BodyB, rb, force}} {
+			if math.IsInf(scene.Mass[side.body], 1) {
+				continue
+			}
+			i := sym3(p.Problem.Inertia[6*side.body : 6*side.body+6])
+			inverse := i.inverse()
+			position := vecOf(bar.Pose[6*side.body:])
+			rotation := r3.Sub(vecOf(bar.Pose[6*side.body+3:]), cross(x.offset[w][side.body], position))
+			sum -= time / p.Problem.Mass[side.body] * dot(position, side.force)
+			sum -= time * dot(rotation, inverse.mul(cross(side.arm, side.force)))
+		}
+	}
+	return sum
+}
+
+// TestImpactsAgainstDifferences: the derivative by the time of impact is that of the step, and of what impulses of
+// bounces displace by their times.
+func TestImpactsAgainstDifferences(t *testing.T) {
+	rng := rand.New(rand.NewPCG(48, 7))
+	bounces := 0
+	for _, k := range stepKinds(t) {
+		if k.restitution == 0 || k.parts || !slices.Contains([]string{"sphere", "capsule", "box"}, k.name) {
+			continue
+		}
+		k.impacts = TimeOfImpact
+		e := k.differences(t, rng, 20, 1)
+		bounces += e.bounces
+		if !(e.worst <= 1e-7) {
+			t.Errorf("%v: off by %.3g: %s", &k, e.worst, e.where)
+		}
+	}
+	if t.Logf("%d bounces", bounces); bounces < 10 {
+		t.Error("too few bounces")
+	}
+}
+
 func stepKinds(t testing.TB) (kinds []stepKind) {
 	rng := rand.New(rand.NewPCG(48, 3))
 	smoothHull, err := geom.NewSmoothHull(testkit.OnEllipsoid(rng, r3.Vec{X: 0.1, Y: 0.12, Z: 0.08}, 20), 12, r3.Vec{})
@@ -448,7 +541,7 @@ func stepKinds(t testing.TB) (kinds []stepKind) {
 		t.Fatal(err)
 	}
 	for _, k := range []stepKind{
-		{name: "flight", shape: geom.Sphere{R: 0.01}, gravity: 1},
+		{name: "flight", shape: geom.Sphere{R: 0.01}},
 		{name: "sphere", shape: geom.Sphere{R: 0.1}},
 		{name: "capsule", shape: geom.Capsule{R: 0.05, HalfLength: 0.1}},
 		{name: "cylinder", shape: geom.Cylinder{R: 0.08, HalfLength: 0.1}},

@@ -314,3 +314,49 @@ func TestBallsExchange(t *testing.T) {
 		}
 	}
 }
+
+// TestImpacts: a ball bounces off the ground without gravity, in 480 steps of 1/480 s [Zhong et al., arXiv 2207.05060,
+// Table 1, where e = 1]. After the time T = 1 s it is at −e(y₀ + v₀T): by the time of impact this has the derivatives
+// −e by the first position, −eT by the first velocity and −eTΔt by the force of the first step. The step as it is has
+// the other sign for the position.
+func TestImpacts(t *testing.T) {
+	solver := kernelSolver(t)
+	for _, e := range []float64{1, 0.6} {
+		scene := ballsScene(t, 1, 0, e)
+		const steps, dt = 480, 1. / 480
+		state := &contact.State{Worlds: 1, Pose: []float64{0, 0, 0, 1, 0, 0, 0, -1, 0, 1.003, 1, 0, 0, 0},
+			Velocity: []float64{0, 0, 0, 2, 0, -2}, Momentum: make([]float64, 6)}
+		s, err := contact.NewSimulation(scene, state, solver, contact.StepOptions{TimeStep: dt, BounceSpeed: 1e-9,
+			Solve: contact.Options{Tolerance: 1e-12}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		force := make([]float64, 12*steps)
+		tape, err := Run(context.Background(), s, steps, force, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := RunCotangents{At: []int{steps}, Pose: make([]float64, 12)}
+		c.Pose[6+2] = 1
+		for _, x := range []struct {
+			impacts    Impacts
+			position   float64
+			wrongSpeed bool
+		}{{DiscreteImpacts, 1, true}, {TimeOfImpact, -e, false}} {
+			c.Impacts = x.impacts
+			var g RunGradient
+			if err := tape.VJP(context.Background(), &c, &g); err != nil {
+				t.Fatal(err)
+			}
+			got := [3]float64{g.Pose[6+2], g.Velocity[3+2], g.Force[6+2]}
+			want := [3]float64{x.position, -e, -e * dt}
+			t.Logf("e = %g, %v: %.6g", e, x.impacts, got)
+			if math.Abs(got[0]-want[0]) > 1e-9 {
+				t.Errorf("e = %g, %v: by the position %.10g, want %g", e, x.impacts, got[0], want[0])
+			}
+			if off := math.Abs(got[1]-want[1]) + math.Abs(got[2]-want[2]); !x.wrongSpeed && off > 1e-9 {
+				t.Errorf("e = %g, %v: by velocity and force %.10g, want %.10g", e, x.impacts, got[1:], want[1:])
+			}
+		}
+	}
+}
