@@ -29,6 +29,7 @@ type simulationHandle struct {
 	worlds int
 	bodies int
 	given  contact.StepOptions
+	taping *taping // of runs with a tape, nil without any
 
 	listed contact.Contacts // of the steps that the last run has recorded
 	in     []int32          // the record of each of them
@@ -333,7 +334,9 @@ func clearance_simulation_close(handle C.clearance_simulation, e *C.clearance_er
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.sim = nil
-		return h.pairs.Close()
+		err = h.taping.release()
+		h.taping = nil
+		return errors.Join(err, h.pairs.Close())
 	}())
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"clearance/batch"
@@ -16,15 +17,28 @@ import (
 	"clearance/dispatch"
 )
 
-// tapeHandle is a run that was kept for its derivatives. It has a simulation and back ends of its own, so that it
-// outlives the simulation that it was made of. One call has it at a time.
+// taping is what the tapes of a simulation share: a simulation that makes their runs, and what repeats these. It
+// outlives the simulation that it was made of, until the last tape is closed.
+type taping struct {
+	mu       sync.Mutex // of the simulation and of the repeater
+	own      *simulationHandle
+	repeater *adjoint.Repeater
+	users    atomic.Int64 // the simulation, and its tapes
+}
+
+// release says that a user has gone.
+func (t *taping) release() error {
+	if t == nil || t.users.Add(-1) > 0 {
+		return nil
+	}
+	return t.own.pairs.Close()
+}
+
+// tapeHandle is a run that was kept for its derivatives.
 type tapeHandle struct {
 	mu       sync.Mutex
 	tape     *adjoint.Tape // nil after the handle was closed
-	scene    *contact.Scene
-	pairs    *dispatch.Dispatcher
-	worlds   int
-	bodies   int
+	shared   *taping
 	each     bool  // forces of each step
 	recorded []int // numbers of the steps of the records, rising
 }
@@ -69,20 +83,29 @@ func clearance_tape_run(handle C.clearance_simulation, list *C.clearance_array, 
 }
 
 // onTape makes the steps of a run on a simulation of the tape, and leaves h at the last state.
-func (s *runSteps) onTape(ctx context.Context, h *simulationHandle, j *job, made func(int)) (dispatch.Report,
-	*tapeHandle, error) {
+func (s *runSteps) onTape(ctx context.Context, h *simulationHandle, j *job, made func(int)) (rep dispatch.Report,
+	t *tapeHandle, err error) {
 	since := time.Now()
-	rep := worldReport(product(h.worlds, s.steps), since)
+	rep = worldReport(product(h.worlds, s.steps), since)
 	j.total.Store(int64(s.steps))
 	made(0)
 	h.listed, h.in = contact.Contacts{}, nil
-	own, err := h.twin()
-	if err != nil {
+	if h.taping == nil {
+		if h.taping, err = h.newTaping(); err != nil {
+			return rep, nil, err
+		}
+	}
+	shared := h.taping
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	own := shared.own
+	if err := own.sim.Restore(h.sim.State(), h.sim.Warm()); err != nil {
 		return rep, nil, err
 	}
-	t := &tapeHandle{pairs: own.pairs, worlds: h.worlds, bodies: h.bodies, each: s.each, scene: own.sim.Scene()}
+	own.listed, own.in = contact.Contacts{}, nil
+	t = &tapeHandle{shared: shared, each: s.each}
 	var full error
-	tape, err := adjoint.Run(ctx, own.sim, s.steps, s.force, func(step int) bool {
+	tape, err := shared.repeater.Run(ctx, own.sim, s.steps, s.force, func(step int) bool {
 		made(step + 1)
 		j.done.Store(int64(step + 1))
 		own.count(&rep)
@@ -99,9 +122,24 @@ func (s *runSteps) onTape(ctx context.Context, h *simulationHandle, j *job, made
 	err = errors.Join(err, full, h.sim.Restore(own.sim.State(), own.sim.Warm()))
 	rep.Wall = time.Since(since)
 	if err != nil {
-		return rep, nil, errors.Join(err, own.pairs.Close())
+		return rep, nil, err
 	}
+	shared.users.Add(1)
 	return rep, t, nil
+}
+
+// newTaping is what the tapes of h share.
+func (h *simulationHandle) newTaping() (*taping, error) {
+	own, err := h.twin()
+	if err != nil {
+		return nil, err
+	}
+	t := &taping{own: own}
+	t.users.Add(1)
+	if t.repeater, err = adjoint.NewRepeater(own.sim); err != nil {
+		return nil, errors.Join(contactError(err), t.release())
+	}
+	return t, nil
 }
 
 // twin is another simulation at the state of h.
@@ -164,7 +202,8 @@ func (h *tapeHandle) product(a *arrays) (*tapeProduct, error) {
 	if h.tape == nil {
 		return nil, tapes.missing()
 	}
-	w, wb, t := h.worlds, product(h.worlds, h.bodies), product(h.tape.Steps(), h.worlds)
+	own, scene := h.shared.own, h.shared.own.sim.Scene()
+	w, wb, t := own.worlds, product(own.worlds, own.bodies), product(h.tape.Steps(), own.worlds)
 	in := func(name string, per int) []float64 {
 		return numbers[float64](a, name, product(len(h.recorded), wb, per), false)
 	}
@@ -183,8 +222,8 @@ func (h *tapeHandle) product(a *arrays) (*tapeProduct, error) {
 		{"spin_gradient", product(3, wb), &g.Spin}, {"force_gradient", force, &g.Force},
 		{"mass_gradient", wb, &g.Mass}, {"inertia_gradient", product(6, wb), &g.Inertia},
 		{"gravity_gradient", product(3, w), &g.Gravity},
-		{"friction_gradient", product(w, h.scene.FrictionSources()), &g.Friction},
-		{"restitution_gradient", product(w, h.scene.RestitutionSources()), &g.Restitution},
+		{"friction_gradient", product(w, scene.FrictionSources()), &g.Friction},
+		{"restitution_gradient", product(w, scene.RestitutionSources()), &g.Restitution},
 		{"margin", t, &g.Margin}} {
 		p.to = append(p.to, gradientOf{numbers[float64](a, c.name, c.n, true), c.from})
 	}
@@ -198,6 +237,8 @@ func (p *tapeProduct) run(ctx context.Context) (dispatch.Report, error) {
 	if p.of.tape == nil {
 		return dispatch.Report{}, tapes.missing()
 	}
+	p.of.shared.mu.Lock()
+	defer p.of.shared.mu.Unlock()
 	since := time.Now()
 	if err := p.of.tape.VJP(ctx, &p.cotangents, p.gradient); err != nil {
 		return dispatch.Report{}, contactError(err)
@@ -230,6 +271,6 @@ func clearance_tape_close(handle C.clearance_tape, e *C.clearance_error) C.int32
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.tape = nil
-		return h.pairs.Close()
+		return h.shared.release()
 	}())
 }

@@ -23,21 +23,36 @@ import (
 // of the run, which is checked; steps depend on the state and on the impulses that solves start from alone, and a tape
 // keeps both.
 
-// Tape is the tape of a run. It belongs to one goroutine.
-type Tape struct {
+// Repeater makes the steps of tapes again. Tapes of simulations of the same scene, worlds and options may share one,
+// since it has no state between two calls. It belongs to one goroutine.
+type Repeater struct {
 	sim     *contact.Simulation // that repeats the steps
 	workers int
-	steps   int // that were made
-	each    int // length of a segment
-	force   []float64
-	forces  bool // of each step
-	marks   []mark
-	end     mark
 
 	records []contact.StepRecord // of a segment
 	memory  []*Steps             // of workers
 	bar     []StateCotangent     // of worlds
 	spin    [][]float64          // [W][B,3] cotangents of spins of the present state
+}
+
+// NewRepeater returns the repeater of runs of a simulation.
+func NewRepeater(sim *contact.Simulation) (*Repeater, error) {
+	twin, err := sim.Twin()
+	if err != nil {
+		return nil, err
+	}
+	return &Repeater{sim: twin, workers: sim.Options().Solve.Workers}, nil
+}
+
+// Tape is the tape of a run. It belongs to the goroutine of its repeater.
+type Tape struct {
+	*Repeater
+	steps  int // that were made
+	each   int // length of a segment
+	force  []float64
+	forces bool // of each step
+	marks  []mark
+	end    mark
 }
 
 // mark is a state of all worlds, and what the next step starts from.
@@ -58,18 +73,27 @@ func markOf(s *contact.Simulation) mark {
 // simulation afterwards. Where the run ends with a [contact.StillError] the tape has the steps that were made.
 func Run(ctx context.Context, sim *contact.Simulation, steps int, force []float64, after func(step int) bool) (*Tape,
 	error) {
-	if steps < 0 {
-		return nil, fmt.Errorf("adjoint: a run of %d steps", steps)
-	}
-	twin, err := sim.Twin()
+	r, err := NewRepeater(sim)
 	if err != nil {
 		return nil, err
 	}
+	return r.Run(ctx, sim, steps, force, after)
+}
+
+// Run is [Run] with a repeater that there is.
+func (r *Repeater) Run(ctx context.Context, sim *contact.Simulation, steps int, force []float64,
+	after func(step int) bool) (*Tape, error) {
+	if steps < 0 {
+		return nil, fmt.Errorf("adjoint: a run of %d steps", steps)
+	}
+	if sim.State().Worlds != r.sim.State().Worlds || sim.Scene() != r.sim.Scene() {
+		return nil, errors.New("adjoint: the repeater is that of another scene, or of other worlds")
+	}
 	n := 6 * sim.State().Worlds * len(sim.Scene().Body)
-	t := &Tape{sim: twin, workers: sim.Options().Solve.Workers, each: max(1, int(math.Ceil(math.Sqrt(float64(steps))))),
+	t := &Tape{Repeater: r, each: max(1, int(math.Ceil(math.Sqrt(float64(steps))))),
 		force: slices.Clone(force), forces: steps > 1 && n > 0 && len(force) == steps*n}
 	t.marks = append(t.marks, markOf(sim))
-	err = sim.Run(ctx, steps, force, func(step int) bool {
+	err := sim.Run(ctx, steps, force, func(step int) bool {
 		if t.steps = step + 1; t.steps%t.each == 0 && t.steps < steps {
 			t.marks = append(t.marks, markOf(sim))
 		}
