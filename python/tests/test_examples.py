@@ -153,6 +153,22 @@ def test_identify(engine: cl.Engine, problems: Any) -> None:
     np.testing.assert_allclose(np.abs(quat @ true_quat), 1, atol=1e-12)
 
 
+def test_mujoco_step(capsys: pytest.CaptureFixture[str]) -> None:
+    """The box on the platform moves as both do in closed form."""
+    load("mujoco_step", "mujoco").main()
+    out = capsys.readouterr().out
+    assert "platform 1.000000 m/s, box 1.000000 m/s" in out
+    assert "d(box)/d(platform) = 0.833333, want 0.833333; smooth: True" in out
+
+
+def test_solo_stand() -> None:
+    """Solo-12 is held above the ground by gradients, and is falling without torques."""
+    stand = load("solo_stand", "pinocchio")
+    run = stand.stand(starts=2, seconds=0.1)
+    assert (run.held[0][-1] > run.free[0][-1] + 0.01).all()
+    assert (run.held[0][-1] > 0.2).all()
+
+
 def blocks(page: Path) -> list[str]:
     return re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
 
