@@ -75,7 +75,7 @@ var layers = map[string][]string{
 		"rollout/broadphase", "rollout/sweep"},
 	"contact": {"batch", "kernels", "kernels/contact", "geom", "geom/hull", "internal/fault",
 		"internal/memory"},
-	"contact/adjoint":         {"batch", "contact", "derive", "geom", "internal/fault"},
+	"contact/adjoint":         {"batch", "contact", "derive", "geom", "internal/fault", "internal/memory"},
 	"kernels/derive":          {"batch", "kernels"},
 	"kernels/derive/variant":  {"kernels/derive/include", "kernels/isa", "kernels/shape"},
 	"kernels/derive/include":  {},

@@ -177,11 +177,12 @@ func (m *Problems) VJP(ctx context.Context, p *contact.Problem, s *contact.Solut
 		for w := 0; w < p.Worlds && ctx.Err() == nil; w++ {
 			m.workers[0].vjp(p, w, s, model, velocityBar, impulseBar, out)
 		}
-		return ctx.Err()
+		return m.ended(ctx.Err())
 	}
-	return m.inParallel(ctx, p.Worlds, workers, func(x *problemWorld, w int) {
+	err := m.inParallel(ctx, p.Worlds, workers, func(x *problemWorld, w int) {
 		x.vjp(p, w, s, model, velocityBar, impulseBar, out)
 	})
+	return m.ended(err)
 }
 
 // JVP sets out to the products of the derivative with tangents of the parameters, of which nil columns are zero. It is
@@ -201,11 +202,12 @@ func (m *Problems) JVP(ctx context.Context, p *contact.Problem, s *contact.Solut
 		for w := 0; w < p.Worlds && ctx.Err() == nil; w++ {
 			m.workers[0].jvp(p, w, s, model, d, out)
 		}
-		return ctx.Err()
+		return m.ended(ctx.Err())
 	}
-	return m.inParallel(ctx, p.Worlds, workers, func(x *problemWorld, w int) {
+	err := m.inParallel(ctx, p.Worlds, workers, func(x *problemWorld, w int) {
 		x.jvp(p, w, s, model, d, out)
 	})
+	return m.ended(err)
 }
 
 // take has memory for the workers of a call, and returns their number.
@@ -217,7 +219,20 @@ func (m *Problems) take(p *contact.Problem, workers int) int {
 	for len(m.workers) < workers {
 		m.workers = append(m.workers, new(problemWorld))
 	}
+	for _, x := range m.workers {
+		x.failed = nil
+	}
 	return workers
+}
+
+// ended is the error of a call: the one given, or that of a worker without memory.
+func (m *Problems) ended(err error) error {
+	for _, x := range m.workers {
+		if err == nil && x.failed != nil {
+			err = fmt.Errorf("adjoint: %w", x.failed)
+		}
+	}
+	return err
 }
 
 // problemChunk is the number of worlds that a worker takes at a time.

@@ -18,7 +18,11 @@ func (x *problemWorld) prepare(p *contact.Problem, w int, s *contact.Solution, m
 	x.load(p, w, s.Impulse[3*w*p.Contacts:], model)
 	out.Residual[w] = 0
 	out.Smoothness[w] = x.judge(s.Residual[w], out, w, p.Contacts)
-	x.number()
+	if err := x.number(); err != nil {
+		x.failed = err
+		out.none(w)
+		return false
+	}
 	x.regularize(false)
 	if !x.factor() {
 		out.none(w)

@@ -2,6 +2,7 @@ package adjoint_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"clearance/contact"
 	"clearance/contact/adjoint"
 	"clearance/contact/scenes"
+	"clearance/internal/memory"
 )
 
 // gradients is VJP by one worker.
@@ -396,5 +398,40 @@ func TestProblemTolerance(t *testing.T) {
 		if len(errors) < 280 || !(median <= 1e-6) || !(most <= 1e-4) {
 			t.Errorf("%s: %d worlds, errors %g and %g", model, len(errors), median, most)
 		}
+	}
+}
+
+// TestProblemMemory: a chain of so many bodies that the pattern of its matrix has no place in memory is an error.
+func TestProblemMemory(t *testing.T) {
+	const n = 200_000
+	if memory.Available() > 5*n*n { // bytes
+		t.Skip("more memory than the pattern takes")
+	}
+	p := &contact.Problem{}
+	p.Resize(1, n, n)
+	p.Count[0] = n
+	s := &contact.Solution{Impulse: make([]float64, 3*n), Status: make([]contact.Status, 1),
+		Residual: make([]float64, 1)}
+	frame := scenes.Frame(r3.Vec{Z: 1})
+	for i := range n {
+		p.Mass[i] = 1
+		copy(p.Inertia[6*i:], []float64{1, 1, 1, 0, 0, 0})
+		copy(p.Velocity[6*i:], []float64{0, 0, float64(-i), 0, 0, 0})
+		p.BodyA[i], p.BodyB[i], p.Friction[i] = int32(i-1), int32(i), 0.5
+		copy(p.ArmA[3*i:], []float64{0, 0, 0})
+		copy(p.ArmB[3*i:], []float64{0, 0, 0})
+		for k, v := range frame {
+			copy(p.Frame[9*i+3*k:], []float64{v.X, v.Y, v.Z})
+		}
+		s.Impulse[3*i+2] = 1
+	}
+	var m adjoint.Problems
+	var g adjoint.Gradient
+	err := m.VJP(t.Context(), p, s, contact.NCP, make([]float64, 6*n), nil, 1, &g)
+	if !errors.As(err, new(*memory.Error)) {
+		t.Errorf("error %v, want one of memory", err)
+	}
+	if g.Smoothness[0] != adjoint.None {
+		t.Errorf("%s, want none", g.Smoothness[0])
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/spatial/r3"
+
+	"clearance/internal/memory"
 )
 
 // The linear system of a derivative in velocity space. The unknowns are v̂ by bodies and z by columns of the contacts:
@@ -57,16 +59,28 @@ type problemSystem struct {
 }
 
 // number orders the bodies by minimum degree [George1989]: the next one is that with the fewest neighbors, of those the
-// first, and its neighbors become neighbors of each other.
-func (x *problemWorld) number() {
-	x.findOrder()
+// first, and its neighbors become neighbors of each other. It returns an error if the pattern or the blocks would take
+// more memory than there is.
+func (x *problemWorld) number() error {
+	if err := x.findOrder(); err != nil {
+		return err
+	}
 	for i := range x.rows {
 		r := &x.rows[i]
 		r.place = [2]int{x.system.block[r.a], x.system.block[r.b]}
 	}
+	return nil
 }
 
-func (x *problemWorld) findOrder() {
+// patternBytes is the memory of a place of the pattern, and blockBytes that of a block.
+const patternBytes, blockBytes = 1 + 4, 36 * 8
+
+// systemMemory returns an error if so many bytes are more than there are.
+func systemMemory(bytes float64) error {
+	return memory.Check("the system of a derivative of contacts", bytes)
+}
+
+func (x *problemWorld) findOrder() error {
 	s := &x.system
 	resize(&s.block, len(x.v))
 	for b := range s.block {
@@ -84,31 +98,45 @@ func (x *problemWorld) findOrder() {
 		}
 	}
 	n := len(s.order)
-	resize(&s.pattern, n*n)
-	clear(s.pattern)
-	resize(&s.degree, n)
-	clear(s.degree)
-	joined := false
-	for i := range x.rows {
-		r := &x.rows[i]
-		p, q := s.block[r.a], s.block[r.b]
-		if r.n > 0 && p >= 0 && q >= 0 && !s.pattern[p*n+q] {
-			s.pattern[p*n+q], s.pattern[q*n+p] = true, true
-			s.degree[p]++
-			s.degree[q]++
-			joined = true
-		}
-	}
 	s.near, s.upper, s.lower = s.near[:0], s.upper[:0], s.lower[:0]
 	resize(&s.first, n+1)
 	resize(&s.inverse, n)
 	resize(&s.right, n)
+	joined := false
+	for i := range x.rows {
+		r := &x.rows[i]
+		joined = joined || r.n > 0 && s.block[r.a] >= 0 && s.block[r.b] >= 0
+	}
 	if !joined {
 		clear(s.first)
 		s.blocks = s.blocks[:0]
-		return
+		return nil
+	}
+	if places := float64(n) * float64(n); places > float64(cap(s.slot)) {
+		if err := systemMemory(patternBytes * places); err != nil {
+			return err
+		}
+	}
+	resize(&s.pattern, n*n)
+	clear(s.pattern)
+	resize(&s.degree, n)
+	clear(s.degree)
+	for i := range x.rows {
+		r := &x.rows[i]
+		if p, q := s.block[r.a], s.block[r.b]; r.n > 0 && p >= 0 && q >= 0 && !s.pattern[p*n+q] {
+			s.pattern[p*n+q], s.pattern[q*n+p] = true, true
+			s.degree[p]++
+			s.degree[q]++
+		}
 	}
 	s.eliminate(n)
+	if blocks := 2 * len(s.near); blocks > cap(s.blocks) {
+		if err := systemMemory(blockBytes * float64(blocks)); err != nil {
+			return err
+		}
+	}
+	s.renumber(n)
+	return nil
 }
 
 // eliminate finds the order and the pattern of the factors.
@@ -141,7 +169,6 @@ func (s *problemSystem) eliminate(n int) {
 		s.upper = append(s.upper, int32(next)) // the order, for now
 	}
 	s.first[n] = int32(len(s.near))
-	s.renumber(n)
 }
 
 // renumber replaces old places by new ones, and gives each block of the pattern memory.

@@ -98,6 +98,7 @@ type problemWorld struct {
 	rows                []problemRow
 	system              problemSystem
 	hat, bar            []twist // v̂ and v̄ of a VJP, or dv⁺ and the right hand side of a JVP
+	failed              error   // why the last world that had no derivative for want of memory had none
 }
 
 func (x *problemWorld) impulse() float64 { return x.mass * x.speed }
