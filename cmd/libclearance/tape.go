@@ -208,7 +208,8 @@ func (h *tapeHandle) product(a *arrays) (*tapeProduct, error) {
 		return numbers[float64](a, name, product(len(h.recorded), wb, per), false)
 	}
 	p := &tapeProduct{of: h, cotangents: adjoint.RunCotangents{At: h.recorded, Pose: in("pose_bar", 6),
-		Velocity: in("velocity_bar", 3), Spin: in("spin_bar", 3)}, smoothness: numbers[uint8](a, "smoothness", t, true)}
+		Velocity: in("velocity_bar", 3), Spin: in("spin_bar", 3), Impacts: enumOf(a, "impacts", adjoint.ImpactNames)},
+		smoothness: numbers[uint8](a, "smoothness", t, true)}
 	force := product(6, wb)
 	if h.each {
 		force = product(force, h.tape.Steps())

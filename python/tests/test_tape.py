@@ -162,3 +162,21 @@ def test_mistakes() -> None:
     assert np.isfinite(g.velocity).all() and not g.friction[1].any() and g.velocity[0].any()
     with pytest.raises(cl.ArrayError, match="mass"):
         sim.replace(mass=[1.0])
+
+
+def test_impacts() -> None:
+    """A ball that bounces off the ground without gravity [Zhong et al., arXiv 2207.05060, Table 1]: after 1 s its
+    position has the derivatives -1, -1 and -1/480 by the time of impact, where the discrete step has the other sign."""
+    lib, t = cl.Library(), 480
+    sim = contact.Simulation(lib, [lib.sphere(0.1)], mass=1.0, dt=1 / t, friction=0.0, restitution=1.0,
+                             gravity=(0.0, 0.0, 0.0), bounce_speed=1e-9)  # fmt: skip
+    state = resting(1)
+    state[0][...], state[2][...] = [-1.0, 0.0, 1.003], [2.0, 0.0, -2.0]
+    run = sim.run(*state, quat="wxyz", steps=t, every=t, force=np.zeros((t, 1, 1, 6)), tape=True)
+    up = np.array([0.0, 0.0, 1.0])
+    g = run.vjp(position=up, impacts="time_of_impact")
+    got = [g.position[0, 0, 2], g.velocity[0, 0, 2], g.force[0, 0, 0, 2]]
+    np.testing.assert_allclose(got, [-1, -1, -1 / t], rtol=1e-8)
+    assert run.vjp(position=up).position[0, 0, 2] == pytest.approx(1)
+    with pytest.raises(cl.OptionError, match="impacts"):
+        run.vjp(position=up, impacts="late")  # type: ignore[arg-type]

@@ -546,6 +546,7 @@ static void call_tape_vjp(void) {
     if (one_in(2)) add_reals(&l, "pose_bar", 6 * t * w * m);
     if (one_in(2)) add_reals(&l, "velocity_bar", 3 * t * w * m);
     if (one_in(2)) add_reals(&l, "spin_bar", 3 * t * w * m);
+    if (one_in(2)) add_whole(&l, "impacts", below(3));
     add_reals(&l, "pose_gradient", 6 * w * m), add_reals(&l, "velocity_gradient", 3 * w * m);
     add_reals(&l, "spin_gradient", 3 * w * m), add_reals(&l, "force_gradient", 6 * w * m);
     if (one_in(2)) add_reals(&l, "mass_gradient", w * m);

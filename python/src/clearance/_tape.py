@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 
@@ -15,8 +15,11 @@ from ._arrays import Array, host, reordered, take
 from ._contact_derivatives import SMOOTHNESSES
 from ._derivatives import quaternion_gradient
 from ._errors import OptionError
-from ._native import named
-from ._options import Bools, Floats, Ints
+from ._native import named, numbers
+from ._options import Bools, Floats, Ints, one_of
+
+Impacts = Literal["discrete", "time_of_impact"]
+IMPACTS: Final = get_args(Impacts)
 
 
 class Stated(NamedTuple):
@@ -155,8 +158,9 @@ class Tape(nat.Owner):
         r, w, m = self.rotation.shape[:3]
         return self.vjp({"velocity": np.zeros((r, w, m, 3))})
 
-    def vjp(self, given: Mapping[str, Any]) -> RunGradient:
+    def vjp(self, given: Mapping[str, Any], impacts: Impacts = "discrete") -> RunGradient:
         """See :meth:`Trajectory.vjp`."""
+        code = IMPACTS.index(one_of("impacts", impacts, IMPACTS))
         if all(value is None for value in given.values()):
             raise OptionError("vjp: no cotangent; want position, rotation, velocity or spin")
         r, w, m = self.rotation.shape[:3]
@@ -190,7 +194,7 @@ class Tape(nat.Owner):
             out[f"{name}_gradient"] = np.zeros((w, layout.stated))
         each = (self.steps,) if self.forced == "forces" else ()
         out["force_gradient"] = np.zeros((*each, w, every, 6))
-        self._call(inputs, out)
+        self._call(inputs | cast("dict[str, Array]", numbers(impacts=code)), out)
         twists = out["pose_gradient"][:, :m]
         rotation = quaternion_gradient(
             twists[..., 3:].reshape(-1, 3), self.first[:, :m, 3:].reshape(-1, 4), "wxyz"

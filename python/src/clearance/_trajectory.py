@@ -14,7 +14,7 @@ from ._options import ArrayLike, Bools, Floats, Ints
 from ._points import Contacts, Recorded
 from ._problems import raise_first
 from ._result import Report, report_of
-from ._tape import RunGradient, Tape
+from ._tape import Impacts, RunGradient, Tape
 
 # Statuses of steps: only worlds that are advanced, in parts too, or accepted have moved.
 STEP_STATUSES: Final = (
@@ -95,6 +95,7 @@ class Trajectory:
         rotation: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
         spin: ArrayLike | None = None,
+        impacts: Impacts = "discrete",
     ) -> RunGradient:
         """The gradients of a function of the recorded states with respect to what the run was made from, of its
         gradients with respect to ``position``, ``velocity``, ``spin`` [R,W,M,3] and ``rotation`` [R,W,M,4] in the order
@@ -102,8 +103,13 @@ class Trajectory:
 
         Derivatives are those of the steps that were made: contacts that are open, stick or slide stay so, and so do the
         features that meet. They are exact where ``smooth``, a mask of world-steps to weight losses with, is true.
+
+        A step in which bodies bounce changes their velocities at its beginning, whatever gap is left. So by "discrete",
+        the derivative of the step as it is, positions after a bounce have the wrong sign by those before: 1 where that
+        of the motion is -e. By "time_of_impact" impulses of bounces act when gaps close, and the sign is right.
         """
-        return self._taped().vjp({"position": position, "rotation": rotation, "velocity": velocity, "spin": spin})
+        given = {"position": position, "rotation": rotation, "velocity": velocity, "spin": spin}
+        return self._taped().vjp(given, impacts)
 
     @property
     def smooth(self) -> Bools:
