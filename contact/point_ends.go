@@ -2,6 +2,7 @@ package contact
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -17,6 +18,9 @@ import (
 //
 // or, where the line would leave beyond the segment with its ball, z = n·(pa − M) + r. D rotates
 // about the normal by the mean of the angles of both projections.
+
+// parallelEdges is the sine of the angle of two projected edges up to which they are parallel but for rounding.
+const parallelEdges = 1e-9
 
 // segmentOf is a segment of a feature in the axes of the manifold.
 type segmentOf struct {
@@ -75,28 +79,31 @@ func (w *Workspace) pushEnd(end *segmentEnd, c *candidate, position r3.Vec, gap 
 	off := mean.X*(pb.Y-pa.Y) - mean.Y*(pb.X-pa.X)
 	middle := r3.Scale(0.5, r3.Add(pa, pb))
 
-	// Both surfaces over M.
+	// Both surfaces over M. Where M lies on an edge it is the ridge of two faces, unless the end is at the witnesses and
+	// stays there.
+	ridge := math.Abs(a.d.X*b.d.Y-a.d.Y*b.d.X) <= parallelEdges*a.length*b.length
 	half := 0.5 * position.Z
 	toM, toA, toB := position, r3.Vec{}, r3.Vec{}
 	sum.normal = r3.Add(sum.normal, r3.Scale(0.5*(c.a+c.b)-middle.Z, position))
 	surfaces := [2]struct {
 		on       *placed
+		feature  *flat
 		x        *wrench
 		point    *r3.Vec // cotangent of pa or pb
 		core     r3.Vec
 		z, outer float64 // of the candidate, and of the segment with its ball
 		bar      float64
-	}{{&w.a, &sum.a, &toA, pa, c.a, pa.Z + w.a.radius, half - gap},
-		{&w.b, &sum.b, &toB, pb, c.b, pb.Z - w.b.radius, half + gap}}
+	}{{&w.a, &w.fa, &sum.a, &toA, pa, c.a, pa.Z + w.a.radius, half - gap},
+		{&w.b, &w.fb, &sum.b, &toB, pb, c.b, pb.Z - w.b.radius, half + gap}}
 	for i := range surfaces {
 		h := &surfaces[i]
 		surface := r3.Vec{X: middle.X, Y: middle.Y, Z: h.z}
 		nu, ok := r3.Vec{}, false
 		if math.Abs(h.z-h.outer) > w.round {
-			if nu, ok = h.on.surfaceNormal(r3.Sub(surface, h.on.origin)); !ok {
+			if nu, ok = h.on.surfaceNormal(h.feature, r3.Sub(surface, h.on.origin)); !ok {
 				g.OneSided = true
 			}
-		} else if h.on.radius == 0 && h.on.form == formPolytope { // the ridge of two faces
+		} else if h.on.radius == 0 && h.on.form == formPolytope && ridge {
 			g.OneSided = true
 		}
 		if !ok {
@@ -129,7 +136,7 @@ func (w *Workspace) pushEnd(end *segmentEnd, c *candidate, position r3.Vec, gap 
 
 // surfaceNormal is the outward unit normal of the surface of a body at a point of it beside a segment, both in the axes
 // of the manifold with the origin at the position of the pose. ok is false where the surface has none.
-func (p *placed) surfaceNormal(at r3.Vec) (nu r3.Vec, ok bool) {
+func (p *placed) surfaceNormal(segment *flat, at r3.Vec) (nu r3.Vec, ok bool) {
 	x := p.rot.MulVecT(at)
 	switch p.form {
 	case formSegment:
@@ -138,10 +145,7 @@ func (p *placed) surfaceNormal(at r3.Vec) (nu r3.Vec, ok bool) {
 		l := math.Sqrt(x.X*x.X + x.Y*x.Y)
 		nu = r3.Vec{X: 2 * p.half * x.X / l, Y: 2 * p.half * x.Y / l, Z: p.bottom - p.top}
 	case formPolytope:
-		nu, ok = p.polytopeNormal(x)
-		if !ok {
-			return nu, false
-		}
+		nu = p.polytopeNormal(segment, x)
 	}
 	l := r3.Norm(nu)
 	if !(l > 0) {
@@ -150,17 +154,39 @@ func (p *placed) surfaceNormal(at r3.Vec) (nu r3.Vec, ok bool) {
 	return p.rot.MulVec(r3.Scale(1/l, nu)), true
 }
 
-// polytopeNormal is that of a polytope beside an edge, by the faces on whose outside the point lies.
-func (p *placed) polytopeNormal(x r3.Vec) (nu r3.Vec, ok bool) {
-	if p.radius > 0 || len(p.face) == 0 {
-		return nu, false
+// polytopeNormal is that of a polytope beside an edge, of any length: without a margin that of the face on whose outside
+// the point lies farthest, with one the direction from the nearest point of the edge, or of a face beside it.
+func (p *placed) polytopeNormal(edge *flat, x r3.Vec) (nu r3.Vec) {
+	if p.radius == 0 {
+		most := math.Inf(-1)
+		for i := range p.face {
+			f := &p.face[i]
+			if s := r3.Dot(f.normal, r3.Sub(x, p.hull.Vertices[f.corners[0]])); s > most {
+				most, nu = s, f.normal
+			}
+		}
+		return nu
 	}
-	most := math.Inf(-1)
-	for i := range p.face {
-		f := &p.face[i]
-		if s := r3.Dot(f.normal, r3.Sub(x, p.hull.Vertices[f.corners[0]])); s > most {
-			most, nu = s, f.normal
+	a, b := int32(edge.vertex[0]), int32(edge.vertex[1])
+	from := p.hull.Vertices[a]
+	d := r3.Sub(p.hull.Vertices[b], from)
+	t := max(0, min(1, r3.Dot(r3.Sub(x, from), d)/r3.Norm2(d)))
+	away := r3.Sub(x, r3.Add(from, r3.Scale(t, d)))
+	for _, k := range p.faces[p.faceStart[a]:p.faceStart[a+1]] {
+		f := &p.face[k]
+		if !slices.Contains(f.corners, b) || !slices.Contains(f.corners, a) {
+			continue
+		}
+		into := r3.Cross(f.normal, d) // in the plane of the face, across the edge
+		for _, c := range f.corners {
+			if s := r3.Dot(into, r3.Sub(p.hull.Vertices[c], from)); c != a && c != b && s != 0 {
+				into = r3.Scale(math.Copysign(1, s), into)
+				break
+			}
+		}
+		if r3.Dot(into, away) > 0 {
+			return f.normal
 		}
 	}
-	return nu, true
+	return away
 }

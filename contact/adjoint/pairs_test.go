@@ -392,6 +392,9 @@ func TestEndsAgainstDifferences(t *testing.T) {
 		c.check(t, rng, &p)
 	}
 	c.log(t, n)
+	if c.notSmooth > n/50 {
+		t.Errorf("%d products are not smooth", c.notSmooth)
+	}
 }
 
 // TestParallelFaces: of parallel faces, or a face and an edge, one of which lies inside the other, the normal has a
