@@ -1,8 +1,8 @@
 """Derivatives through impacts: this project beside its peers, with the errors against the exact values.
 
-    python lab/python/learning.py --json learning.json --page table.md
+    PYTHONPATH=python/src CLEARANCE_LIBRARY=FILE python lab/python/learning.py --json learning.json --page table.md
 
-Methods and set-ups are those of learning_peers.py and learning_setups.py. Each method answers in a
+Methods and set-ups are those of learning_ours.py, learning_peers.py and learning_setups.py. Each method answers in a
 process of its own, by the interpreter that --python names for it ("Nimble=/path/to/python": its wheel needs numpy 1),
 so that one that crashes or is absent is a row that says so. Times are CPU times of a step and world, forwards and
 backwards, after a first call that compiles.
@@ -18,13 +18,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import learning_ours as ours
 import learning_peers as peers
 import numpy as np
 from learning_setups import Setup, exact, setups
 
 LIMIT = 900  # seconds for a method and set-up, of which compilers take most
 
-METHODS = peers.METHODS
+METHODS = {**ours.METHODS, **peers.METHODS}
 
 
 def answer(method: str, setup: str) -> dict[str, Any]:
