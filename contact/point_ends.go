@@ -79,8 +79,8 @@ func (w *Workspace) pushEnd(end *segmentEnd, c *candidate, position r3.Vec, gap 
 	off := mean.X*(pb.Y-pa.Y) - mean.Y*(pb.X-pa.X)
 	middle := r3.Scale(0.5, r3.Add(pa, pb))
 
-	// Both surfaces over M. Where M lies on an edge it is the ridge of two faces, unless the end is at the witnesses and
-	// stays there.
+	// Both surfaces over M. Where M lies on an edge it is the ridge of two faces, unless the end is at the witnesses
+	// and stays there.
 	ridge := math.Abs(a.d.X*b.d.Y-a.d.Y*b.d.X) <= parallelEdges*a.length*b.length
 	half := 0.5 * position.Z
 	toM, toA, toB := position, r3.Vec{}, r3.Vec{}
