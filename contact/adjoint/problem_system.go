@@ -217,7 +217,8 @@ func (x *problemWorld) factor() bool {
 	for i := range x.rows {
 		r := &x.rows[i]
 		p, q := r.place[0], r.place[1]
-		if r.mode == Stick && r.pivot[0] == r.pivot[2] {
+		first := 0
+		if r.mode == Stick { // both tangential pivots are the same, and nearly always that of the normal
 			f := r.inverse[0]
 			if p >= 0 {
 				addStick(&s.inverse[p], r.ra, r.ra, f)
@@ -229,10 +230,15 @@ func (x *problemWorld) factor() bool {
 				addStick(&s.blocks[s.slot[p*n+q]], r.ra, r.rb, -f)
 				addStick(&s.blocks[s.slot[q*n+p]], r.rb, r.ra, -f)
 			}
-			continue
+			if first = 2; r.inverse[2] == f {
+				continue
+			}
 		}
-		for k := range r.n {
+		for k := first; k < r.n; k++ {
 			f := r.inverse[k]
+			if first == 2 {
+				f -= r.inverse[0]
+			}
 			if p >= 0 {
 				addOuter(&s.inverse[p], on(r.ra, r.onA[k]), on(r.ra, r.onB[k]), f)
 			}
