@@ -451,6 +451,14 @@ func TestParallelFaces(t *testing.T) {
 	}
 }
 
+func sameIDs(a, b *contact.Manifold) bool {
+	same := a.N == b.N
+	for i := range a.N {
+		same = same && a.Points[i].ID == b.Points[i].ID
+	}
+	return same
+}
+
 func swapped(p *contact.Pair) contact.Pair {
 	q := *p
 	q.A, q.B, q.PoseA, q.PoseB, q.WitnessA, q.WitnessB = p.B, p.A, p.PoseB, p.PoseA, p.WitnessB, p.WitnessA
@@ -469,7 +477,8 @@ func TestPairInvariance(t *testing.T) {
 	features := pairShapes(t)
 	var s pairSolver
 	var w PairWorkspace
-	var worstMotion, worstSwap float64
+	var worstMotion, worstSwap, worstFar float64
+	compared, changed := 0, 0
 	for drawn := 0; drawn < n; {
 		f, g := features[rng.IntN(len(features))], features[rng.IntN(len(features))]
 		tilt := math.Pow(10, -12+11*rng.Float64())
@@ -511,7 +520,25 @@ func TestPairInvariance(t *testing.T) {
 				err)
 		}
 
-		q := swapped(&p)
+		// A kilometre away rounding is 1e-13 of it; as much of a length of 1e-3, over which normals vary, is 1e-10.
+		q, far := p, r3.Vec{X: 1000, Y: -700, Z: 300}
+		for _, at := range []*r3.Vec{&q.PoseA.Position, &q.PoseB.Position, &q.WitnessA, &q.WitnessB} {
+			*at = r3.Add(*at, far)
+		}
+		s.contact.Build(&q, &other)
+		if farA, farB, same := w.VJP(&q, &other, &bar); sameIDs(&m, &other) {
+			compared++
+			if same != smoothness {
+				changed++
+			}
+			for i := range a {
+				if same == smoothness && same.Full() {
+					worstFar = max(worstFar, math.Abs(a[i]-farA[i])/size, math.Abs(b[i]-farB[i])/size)
+				}
+			}
+		}
+
+		q = swapped(&p)
 		s.contact.Build(&q, &other)
 		if other.N != m.N {
 			continue
@@ -539,7 +566,11 @@ func TestPairInvariance(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("worst errors: rigid motion %.1e, swap %.1e", worstMotion, worstSwap)
+	t.Logf("worst errors: rigid motion %.1e, swap %.1e, far away %.1e; smoothness of %d of %d changes there",
+		worstMotion, worstSwap, worstFar, changed, compared)
+	if worstFar > 1e-6 || changed > compared/50 {
+		t.Errorf("far away: %g, smoothness of %d of %d changes", worstFar, changed, compared)
+	}
 }
 
 // TestPairScale scales boxes and their poses by a power of two.
