@@ -26,6 +26,7 @@ const (
 	FaceOfB                      // it rotates with B
 	EitherFace                   // it is that of two parallel faces, neither inside the other
 	Edges                        // it is orthogonal to an edge of either
+	Centers                      // it is that of the centers of two balls
 )
 
 const (
@@ -178,6 +179,12 @@ func (g *PointsGradient) NormalVJP(n, bar r3.Vec, a, b *[6]float64) {
 		det := r3.Dot(n, r3.Cross(g.EdgeA, g.EdgeB))
 		spin(a, -r3.Dot(bar, r3.Cross(g.EdgeB, n))/det, r3.Cross(g.EdgeA, n))
 		spin(b, -r3.Dot(bar, r3.Cross(n, g.EdgeA))/det, r3.Cross(g.EdgeB, n))
+	case Centers:
+		f := r3.Scale(1/g.Reach, r3.Sub(bar, r3.Scale(r3.Dot(bar, n), n)))
+		for i, x := range [3]float64{f.X, f.Y, f.Z} {
+			a[i] -= x
+			b[i] += x
+		}
 	default:
 		t := r3.Cross(n, bar)
 		spin(a, 0.5, t)

@@ -56,6 +56,7 @@ type PointsGradient struct {
 	Rule              NormalRule
 	Certain, Parallel bool
 	EdgeA, EdgeB      r3.Vec
+	Reach             float64 // of Centers, their distance
 
 	// OneSided says that the features of a point change within rounding of the poses, so that its derivative depends on
 	// the direction of the motion.
@@ -95,6 +96,9 @@ func (w *Workspace) PointsVJP(p *Pair, m *Manifold, bar *ManifoldCotangent, g *P
 		}
 		*g = PointsGradient{}
 	}
+	if p.A.ball && p.B.ball && w.centers(p, m, bar, g) {
+		return
+	}
 	w.place(p)
 	switch {
 	case p.A.form == formPlane:
@@ -111,7 +115,9 @@ func (w *Workspace) PointsVJP(p *Pair, m *Manifold, bar *ManifoldCotangent, g *P
 		}
 		point := &m.Points[i]
 		if Witness(point.ID) {
-			g.addWitness(bar, i)
+			if !w.ballVJP(p, bar, i, g, &sum) {
+				g.addWitness(bar, i)
+			}
 			continue
 		}
 		at := w.frame.MulVec(r3.Sub(point.Position, w.anchor))
@@ -151,6 +157,50 @@ func (sum *pointGradient) asMiddle(w *Workspace, at, position r3.Vec) {
 	half := r3.Scale(0.5, position)
 	sum.a.push(half, r3.Sub(at, w.a.origin))
 	sum.b.push(half, r3.Sub(at, w.b.origin))
+}
+
+// centers is PointsVJP for two balls with one point: with d the distance of the centers, dn = P(v_B - v_A)/d.
+func (w *Workspace) centers(p *Pair, m *Manifold, bar *ManifoldCotangent, g *PointsGradient) bool {
+	g.Reach = r3.Norm(r3.Sub(p.PoseB.Position, p.PoseA.Position))
+	if m.N != 1 || !(g.Reach > insideFace*(p.A.size+p.B.size)) {
+		return false
+	}
+	g.Rule, g.Certain = Centers, true
+	var sum pointGradient
+	x := contactPair{s: g.Reach, c: p.Normal}
+	x.push(&sum, p.Normal, bar.Position[0], bar.Gap[0], p.A.radius-p.B.radius)
+	a, b := sum.a.force, sum.b.force
+	g.A, g.B = [6]float64{a.X, a.Y, a.Z}, [6]float64{b.X, b.Y, b.Z}
+	g.Normal = r3.Sub(sum.normal, r3.Scale(r3.Dot(sum.normal, p.Normal), p.Normal))
+	return true
+}
+
+// ballVJP adds the point of a ball whose center lies over the inside of a face of the other shape, whose normal is that
+// of the pair: the center is a vertex there.
+func (w *Workspace) ballVJP(p *Pair, bar *ManifoldCotangent, i int, g *PointsGradient, sum *pointGradient) bool {
+	if !p.A.ball && !p.B.ball {
+		return false
+	}
+	face, center, rule := &w.fa, w.b.origin, FaceOfA
+	if p.A.ball {
+		face, center, rule = &w.fb, w.a.origin, FaceOfB
+	}
+	if face.normal == (r3.Vec{}) || math.Abs(face.normal.X)+math.Abs(face.normal.Y) > exactFace {
+		return false
+	}
+	z := face.heightAt(center.X, center.Y)
+	least := insideFace * (p.A.size + p.B.size)
+	x := contactPair{s: center.Z - z, c: face.normal, ofB: true}
+	foot := r3.Vec{X: center.X, Y: center.Y, Z: z}
+	if x.armA = r3.Sub(foot, w.a.origin); p.A.ball {
+		x.s, x.ofB, x.armA, x.armB = z-center.Z, false, r3.Vec{}, r3.Sub(foot, w.b.origin)
+	}
+	if !(x.s > least) || !isInside(center.X, center.Y, 0, face, least) {
+		return false
+	}
+	g.Rule, g.Certain = rule, true
+	x.push(sum, r3.Vec{Z: 1}, w.frame.MulVec(bar.Position[i]), bar.Gap[i], p.A.radius-p.B.radius)
+	return true
 }
 
 // A contactPair is a pair of points of the cores whose difference is s·n, with the normal c of the condition on s, in

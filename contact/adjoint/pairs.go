@@ -51,7 +51,11 @@ func (w *PairWorkspace) VJP(p *contact.Pair, m *contact.Manifold, bar *PairCotan
 func (w *PairWorkspace) normalVJP(p *contact.Pair, normal r3.Vec, a, b *[6]float64) derive.Smoothness {
 	g := &w.g
 	if !g.AtWitnesses && (g.Certain || g.Parallel) {
-		if g.NormalVJP(p.Normal, normal, a, b); g.Certain {
+		g.NormalVJP(p.Normal, normal, a, b)
+		switch {
+		case g.Rule == contact.Centers:
+			return derive.Smooth
+		case g.Certain:
 			return derive.UniqueFeatures
 		}
 		return derive.NotUnique
