@@ -125,6 +125,7 @@ type contactDescription struct {
 	ManifoldStatuses []string `json:"manifold_statuses"`
 	Smoothnesses     []string `json:"smoothnesses"` // of derivatives
 	Modes            []string `json:"modes"`        // of contacts
+	Impacts          []string `json:"impacts"`      // derivatives of them
 }
 
 type columnDescription struct {
@@ -170,7 +171,7 @@ func describe() description {
 		MaxShapes: batch.MaxShapes,
 		Contact: contactDescription{contact.Models.List, contact.Rules.List, contact.RestitutionLaws.List,
 			contact.Statuses.List, contact.StepStatuses.List, contact.ManifoldStatuses.List,
-			adjoint.Smoothnesses.List, adjoint.Modes.List}}
+			adjoint.Smoothnesses.List, adjoint.Modes.List, adjoint.ImpactNames.List}}
 	for _, c := range batch.EveryColumn() {
 		info := c.Info()
 		d.Columns = append(d.Columns, columnDescription{info.Name, info.Type.String(), info.Width, info.Inner,

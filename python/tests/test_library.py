@@ -33,6 +33,7 @@ def test_kinds_are_those_of_the_library() -> None:
         "manifold_statuses": list(_points.STATUSES),
         "smoothnesses": list(contact.SMOOTHNESSES),
         "modes": list(_contact_derivatives.MODES),
+        "impacts": list(contact.IMPACTS),
     }
     assert [tuple(c[k] for k in ("name", "type", "width", "inner")) for c in about["columns"]] == list(
         cl._columns.TABLE

@@ -13,7 +13,8 @@ from . import contact
 from ._arrays import Array
 from ._errors import OptionError
 from ._jax_contact import jax, jnp
-from ._options import Order, Values, check_names, whole
+from ._options import Order, Values, check_names, one_of, whole
+from ._tape import Impacts
 
 _STATE: Final = ("position", "rotation", "velocity", "spin")
 _WIDTHS: Final = (3, 4, 3, 3)
@@ -45,13 +46,14 @@ def step(
     *,
     quat: Order = "wxyz",
     masks: bool = True,
+    impacts: Impacts = "discrete",
     **values: Unpack[Values],
 ) -> State:
     """Make a step of a simulation from a state, under force [...,M,6]: the state after it as a function of both.
 
     ``state`` is a :class:`State`, or its first four arrays. See :func:`run`.
     """
-    got = run(sim, state, force, steps=1, quat=quat, masks=masks, **values)
+    got = run(sim, state, force, steps=1, quat=quat, masks=masks, impacts=impacts, **values)
     axis = got.velocity.ndim - 3
     return State(*(None if x is None else jnp.squeeze(x, axis) for x in got))
 
@@ -64,6 +66,7 @@ def run(
     steps: int,
     quat: Order = "wxyz",
     masks: bool = True,
+    impacts: Impacts = "discrete",
     **values: Unpack[Values],
 ) -> State:
     """Make T steps of a simulation from a state: all states, [...,T,M,3] and [...,T,M,4], as a function of the first
@@ -72,11 +75,13 @@ def run(
     Leading axes of the state are worlds, which are broadcast against those of the other arguments; there may be none,
     for ``vmap``. ``mass``, ``friction``, ``restitution`` [...,M], ``inertia`` [...,M,6] and ``gravity`` [...,3] may be
     arrays, too, which replace the simulation's. The masks of the states are [...,T]; to know them takes a backward
-    pass, which ``masks=False`` saves. Gradients repeat the run with a tape. Gradients of a world-step that has none are
-    zero. There is no second derivative and no forward mode, which JAX refuses.
+    pass, which ``masks=False`` saves. ``impacts`` is that of :meth:`clearance.contact.Trajectory.vjp`. Gradients repeat
+    the run with a tape. Gradients of a world-step that has none are zero. There is no second derivative and no forward
+    mode, which JAX refuses.
     """
     check_names("clearance.jax.run", values, list(_VALUES))
     whole("steps", steps, 1)
+    one_of("impacts", impacts, contact.IMPACTS)
     if quat not in ("wxyz", "xyzw"):
         raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw"')
     if len(state) < 4:
@@ -101,7 +106,7 @@ def run(
     lead = jnp.broadcast_shapes(*(x.shape[: x.ndim - len(tails[name])] for name, x in given.items()))
     real = jnp.result_type(*given.values())
     full = [jnp.broadcast_to(x, (*lead, *tails[name])).astype(real) for name, x in given.items()]
-    call = _Call(sim, quat, steps, tuple(given), tuple(tails[name] for name in given), masks)
+    call = _Call(sim, quat, steps, tuple(given), tuple(tails[name] for name in given), masks, impacts)
     got: State = _run(call, *full)
     return got if masks else got._replace(smoothness=None, margin=None)
 
@@ -116,6 +121,7 @@ class _Call:
     names: tuple[str, ...]
     tails: tuple[tuple[int, ...], ...]
     masks: bool
+    impacts: Impacts
 
     def rows(self, args: Any) -> tuple[tuple[int, ...], Any, dict[str, Array]]:
         """The leading axes, the type of real numbers, and the arrays [W,...] of the worlds."""
@@ -174,7 +180,7 @@ class _Call:
         with _lock:
             for worlds, trajectory in self.runs(arrays, True):
                 bars = {name: x[worlds].swapaxes(0, 1) for name, x in zip(_STATE, given, strict=True)}
-                g = trajectory._taped().vjp(bars)
+                g = trajectory._taped().vjp(bars, self.impacts)
                 for name, to in out.items():
                     part = getattr(g, name)
                     to[worlds] = part.swapaxes(0, 1) if name == "force" and part.ndim == 4 else part

@@ -9,7 +9,8 @@ from . import contact
 from ._contact_derivatives import PARAMETERS
 from ._errors import OptionError
 from ._graph_torch import host, operation, reals, torch
-from ._options import Order, SolveGraphOptions, Values, check_names, defaults
+from ._options import Order, SolveGraphOptions, Values, check_names, defaults, one_of
+from ._tape import Impacts
 
 
 class Solved(NamedTuple):
@@ -97,13 +98,19 @@ class Run(NamedTuple):
 
 
 def step(
-    sim: contact.Simulation, state: Sequence[Any], force: Any = None, *, quat: Order = "wxyz", **values: Unpack[Values]
+    sim: contact.Simulation,
+    state: Sequence[Any],
+    force: Any = None,
+    *,
+    quat: Order = "wxyz",
+    impacts: Impacts = "discrete",
+    **values: Unpack[Values],
 ) -> State:
     """Make a step of a simulation from a state, under force [W,M,6]: the state after it as a function of both.
 
     ``state`` is a :class:`State`, or its first four tensors. See :func:`run`.
     """
-    return run(sim, state, force, steps=1, quat=quat, **values).last
+    return run(sim, state, force, steps=1, quat=quat, impacts=impacts, **values).last
 
 
 def run(
@@ -114,15 +121,16 @@ def run(
     steps: int,
     every: int = 1,
     quat: Order = "wxyz",
+    impacts: Impacts = "discrete",
     **values: Unpack[Values],
 ) -> Run:
     """Make steps of a simulation from a state: each ``every``-th state as a function of the first one and the forces.
 
     The arguments are those of :meth:`clearance.contact.Simulation.run`: ``force`` [W,M,6], or [T,W,M,6] for each step;
     quaternions need not be unit. ``mass``, ``friction``, ``restitution`` [M], ``inertia`` [M,6] and ``gravity`` [3] may
-    be tensors as well, which replace the simulation's (:meth:`clearance.contact.Simulation.replace`). Gradients of a
-    world-step that has none are zero. The simulation is left at the last state. A second derivative raises
-    :class:`OptionError`.
+    be tensors as well, which replace the simulation's (:meth:`clearance.contact.Simulation.replace`). ``impacts`` is
+    that of :meth:`clearance.contact.Trajectory.vjp`. Gradients of a world-step that has none are zero. The simulation
+    is left at the last state. A second derivative raises :class:`OptionError`.
     """
     check_names("clearance.torch.run", values, list(Values.__annotations__))
     first = [reals(name, x) for name, x in zip(_STATE, state, strict=False)]
@@ -143,9 +151,10 @@ def run(
     arrays = [getattr(trajectory, name) for name in _STATE]
     outputs = [torch.as_tensor(x).to(device=like.device, dtype=like.dtype) for x in arrays]
     inputs |= numbers
+    one_of("impacts", impacts, contact.IMPACTS)
 
     def pull(cotangents: Any) -> Any:
-        gradient = tape.vjp(dict(zip(_STATE, map(host, cotangents), strict=True)))
+        gradient = tape.vjp(dict(zip(_STATE, map(host, cotangents), strict=True)), impacts)
         found = ((name, getattr(gradient, name)) for name in inputs)
         return [g.sum(axis=0) if name in numbers else g for name, g in found]
 

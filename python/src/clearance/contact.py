@@ -37,7 +37,7 @@ from ._points import RULES, Contacts, Recorded, Rule, fetch, surface_arrays
 from ._problems import MODELS, STATUSES, Model, Solution, simd_array, solve
 from ._show import ROWS, bodies_described, play
 from ._systems import SystemGradient, SystemSolution, solve_system
-from ._tape import Layout, RunGradient, Tape
+from ._tape import IMPACTS, Layout, RunGradient, Tape
 from ._trajectory import STEP_STATUSES, Trajectory
 from ._urdf_bodies import from_urdf
 
@@ -557,6 +557,7 @@ class Simulation(nat.Owner):
 
 
 __all__ = [
+    "IMPACTS",
     "MODELS",
     "RULES",
     "SMOOTHNESSES",
