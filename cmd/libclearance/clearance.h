@@ -664,17 +664,18 @@ int32_t clearance_contact_vjp(clearance_array *arrays, int64_t count, int64_t wa
 
 // clearance_system_solve solves contact problems of any mechanism. It reads worlds (W), velocities (N) and contacts
 // (C), mass [W,N,N], velocity [W,N], count [W] int32, jacobian [W,C,3,N] (along t1, t2 and n), friction [W,C], and if
-// they are given target [W,C], compliance [W,C,2] and warm [W,C,3]; options model, tolerance, max_steps and workers as
-// clearance_contact_solve. It fills those that are given of impulse [W,C,3], solved_velocity [W,N], residual and scale
-// [W], steps [W] int32 and status [W] uint8, as there. Otherwise it is clearance_submit.
+// they are given target [W,C], compliance [W,C,2], offset [W,C,3] (added to Jv) and warm [W,C,3]; options model,
+// tolerance, max_steps and workers as clearance_contact_solve. It fills those that are given of impulse [W,C,3],
+// solved_velocity [W,N], residual and scale [W], steps [W] int32 and status [W] uint8, as there. Otherwise it is
+// clearance_submit.
 int32_t clearance_system_solve(clearance_array *arrays, int64_t count, int64_t wait_ms, clearance_job *job,
                                clearance_report *report, clearance_error *error);
 
 // clearance_system_vjp multiplies cotangents with the derivative of the solutions of these problems. It reads the
 // problem with impulse, residual and status of its solution, velocity_bar [W,N], and if it is given impulse_bar
 // [W,C,3]. It fills those that are given of velocity_gradient [W,N], mass_gradient [W,N,N], jacobian_gradient
-// [W,C,3,N], target_gradient and friction_gradient [W,C], compliance_gradient [W,C,2], and of smoothness, margin,
-// nearest, adjoint_residual and mode as clearance_contact_vjp. Otherwise it is clearance_submit.
+// [W,C,3,N], target_gradient and friction_gradient [W,C], compliance_gradient [W,C,2], offset_gradient [W,C,3], and of
+// smoothness, margin, nearest, adjoint_residual and mode as clearance_contact_vjp. Otherwise it is clearance_submit.
 int32_t clearance_system_vjp(clearance_array *arrays, int64_t count, int64_t wait_ms, clearance_job *job,
                              clearance_report *report, clearance_error *error);
 

@@ -86,10 +86,10 @@ func clearance_system_vjp(list *C.clearance_array, count C.int64_t, waitMs C.int
 		velocityBar := needed[float64](a, "velocity_bar", product(w, n), false)
 		impulseBar := numbers[float64](a, "impulse_bar", product(3, wc), false)
 		real := func(name string, n int) []float64 { return numbers[float64](a, name, n, true) }
-		to := [8][]float64{real("velocity_gradient", product(w, n)), real("mass_gradient", product(w, product(n, n))),
+		to := [9][]float64{real("velocity_gradient", product(w, n)), real("mass_gradient", product(w, product(n, n))),
 			real("jacobian_gradient", product(product(3, wc), n)), real("target_gradient", wc),
 			real("friction_gradient", wc), real("compliance_gradient", product(2, wc)), real("margin", w),
-			real("adjoint_residual", w)}
+			real("adjoint_residual", w), real("offset_gradient", product(3, wc))}
 		nearest, smoothness := numbers[int32](a, "nearest", w, true), numbers[uint8](a, "smoothness", w, true)
 		mode := numbers[uint8](a, "mode", wc, true)
 		if err := checkSystem(a, p); err != nil {
@@ -101,8 +101,8 @@ func clearance_system_vjp(list *C.clearance_array, count C.int64_t, waitMs C.int
 			if err := system.VJP(ctx, p, s, o, velocityBar, impulseBar, &g); err != nil {
 				return dispatch.Report{}, contactError(err)
 			}
-			for i, from := range [8][]float64{g.Velocity, g.Mass, g.Jacobian, g.Target, g.Friction, g.Compliance,
-				g.Margin, g.Residual} {
+			for i, from := range [9][]float64{g.Velocity, g.Mass, g.Jacobian, g.Target, g.Friction, g.Compliance,
+				g.Margin, g.Residual, g.Offset} {
 				copy(to[i], from)
 			}
 			copy(nearest, g.Nearest)
@@ -137,7 +137,8 @@ func systemOf(a *arrays) (*system.Problem, system.Options) {
 		Jacobian:   needed[float64](a, "jacobian", product(product(3, wc), n), false),
 		Friction:   needed[float64](a, "friction", wc, false),
 		Target:     numbers[float64](a, "target", wc, false),
-		Compliance: numbers[float64](a, "compliance", product(2, wc), false)}
+		Compliance: numbers[float64](a, "compliance", product(2, wc), false),
+		Offset:     numbers[float64](a, "offset", product(3, wc), false)}
 	o := system.Options{Model: enumOf(a, "model", contact.Models), Tolerance: a.number("tolerance", 0),
 		Steps: int(a.whole("max_steps", 0)), Workers: a.workers()}
 	return p, o

@@ -20,7 +20,7 @@ import (
 //
 // with P = max(S, εh) in place of S, and iterations for what that changes. With u = Az the gradients are
 //
-//	v̄_f = Mv̂,  M̄ = −v̂(v⁺ − v_f)ᵀ,  J̄ = λv̂ᵀ − uv⁺ᵀ,  c̄* = u_N,  R̄ = −u∘λ,
+//	v̄_f = Mv̂,  M̄ = −v̂(v⁺ − v_f)ᵀ,  J̄ = λv̂ᵀ − uv⁺ᵀ,  c̄* = u_N,  R̄ = −u∘λ,  −u by the offset,
 //	μ̄ = −λ_N t·(Jv̂ − R_T u + λ̄)_T + ‖c_T‖z_e₁ (the last of the CCP).
 
 // Gradient is the product of cotangents with the derivative of the solutions.
@@ -31,6 +31,7 @@ type Gradient struct {
 	Target     []float64 // [W,C]
 	Friction   []float64 // [W,C]
 	Compliance []float64 // [W,C,2]
+	Offset     []float64 // [W,C,3]
 
 	Smoothness []adjoint.Smoothness // [W]
 	Margin     []float64            // [W], see [adjoint.Report]
@@ -46,7 +47,7 @@ func (g *Gradient) Resize(p *Problem) {
 		to *[]float64
 		n  int
 	}{{&g.Velocity, w * n}, {&g.Mass, w * n * n}, {&g.Jacobian, 3 * w * c * n}, {&g.Target, w * c},
-		{&g.Friction, w * c}, {&g.Compliance, 2 * w * c}, {&g.Margin, w}, {&g.Residual, w}} {
+		{&g.Friction, w * c}, {&g.Compliance, 2 * w * c}, {&g.Offset, 3 * w * c}, {&g.Margin, w}, {&g.Residual, w}} {
 		resize(x.to, x.n)
 		clear(*x.to)
 	}
@@ -80,6 +81,7 @@ func VJP(ctx context.Context, p *Problem, s *Solution, o Options, velocityBar, i
 const (
 	regularization  = 0x1p-20
 	mostRounds      = 40
+	mostAttempts    = 3
 	enough          = 0x1p-48
 	rounded         = 1e-11
 	unsolved        = 1e-4
@@ -249,7 +251,8 @@ func (r *row) margin(model contact.Model, l r3.Vec) (m float64) {
 }
 
 // settle solves the system, and leaves v̂ in hat and z in the rows. It returns the relative residual, and false without
-// a solution.
+// a solution. What cotangents of impulses ask of redundant contacts that these cannot do is taken away, as in package
+// contact/adjoint.
 func (x *solver) settle() (residual float64, ok bool) {
 	d, n := &x.derivative, x.n
 	identity(d.matrix, n)
@@ -267,19 +270,39 @@ func (x *solver) settle() (residual float64, ok bool) {
 	if !factorLU(d.matrix, n, d.pivots) {
 		return 0, false
 	}
-	clear(d.hat)
-	whole := x.remainder()
-	if whole == 0 {
-		return 0, true
-	}
-	last := whole
-	for range mostRounds {
-		x.correct()
-		now := x.remainder()
-		slow := !(now <= last/4)
-		last = now
-		if now <= enough*enough*whole || slow && now <= rounded*rounded*whole || math.IsNaN(now) {
+	whole, last := 0.0, 0.0
+	for attempt := range mostAttempts {
+		clear(d.hat)
+		for i := range x.rows {
+			x.rows[i].z = [3]float64{}
+		}
+		if last = x.remainder(); last == 0 {
+			return 0, true
+		}
+		if attempt == 0 {
+			whole = last
+		}
+		stays := false
+		for range mostRounds {
+			x.correct()
+			now := x.remainder()
+			slow := !(now <= last/4)
+			stays = now > 0.9*last && now > rounded*rounded*whole
+			last = now
+			if now <= enough*enough*whole || stays || slow && (now <= rounded*rounded*whole || attempt > 0) {
+				break
+			}
+		}
+		if !stays {
 			break
+		}
+		if attempt+1 < mostAttempts {
+			for i := range x.rows {
+				r := &x.rows[i]
+				for k := range r.columns {
+					r.right[k] -= r.left[k]
+				}
+			}
 		}
 	}
 	residual = math.Sqrt(last / whole)
@@ -426,6 +449,7 @@ func (x *solver) write(p *Problem, w int, model contact.Model, impulseBar []floa
 			}
 		}
 		out.Target[k] = u.Z
+		put(out.Offset[3*k:], r3.Scale(-1, u))
 		out.Compliance[2*k] = -(u.X*l.X + u.Y*l.Y) * x.unit
 		out.Compliance[2*k+1] = -u.Z * l.Z * x.unit
 		if r.mode != adjoint.Slide {

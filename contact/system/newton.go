@@ -14,7 +14,7 @@ type newton struct {
 	outer, lambda []r3.Vec
 	curvature     [][3][3]float64
 	prox, shift   []float64 // P = ρh, and Γ frozen
-	slip          []r3.Vec  // Jv − c* of base
+	slip          []r3.Vec  // Jv − c* of base, with the offset
 	base, v, try  []float64
 	measured      []float64
 	gradient      []float64
@@ -68,7 +68,7 @@ func (s *solver) proximalNewton(ctx context.Context, o *Options) (done bool) {
 		convex := model == contact.CCP || frozen > 0
 		for i := range s.rows {
 			r := &s.rows[i]
-			n.prox[i], n.shift[i], n.slip[i] = rho*r.h, 0, s.moving(i, n.base)
+			n.prox[i], n.shift[i], n.slip[i] = rho*r.h, 0, r3.Add(s.moving(i, n.base), r.offset)
 			n.slip[i].Z -= r.target
 			if convex && model == contact.NCP {
 				c := s.slip(i, n.base, n.outer[i])

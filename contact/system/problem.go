@@ -24,7 +24,9 @@ type Problem struct {
 
 	Target     []float64 // [W,C] normal velocities that are asked for; nil for zero
 	Compliance []float64 // [W,C,2] of the tangents and of the normal; nil for zero
-	Warm       []float64 // [W,C,3] impulses to start from; nil for zero
+	// Offset [W,C,3] is added to the velocities Jv of the contacts, in their frames; nil for zero.
+	Offset []float64
+	Warm   []float64 // [W,C,3] impulses to start from; nil for zero
 }
 
 // Options of a solve. The zero value is the NCP to a tolerance of 1e-6.
@@ -61,7 +63,8 @@ func (p *Problem) CheckShape() error {
 	}{{"mass", len(p.Mass), w * n * n, false}, {"velocity", len(p.Velocity), w * n, false},
 		{"count", len(p.Count), w, false}, {"jacobian", len(p.Jacobian), 3 * w * c * n, false},
 		{"friction", len(p.Friction), w * c, false}, {"target", len(p.Target), w * c, true},
-		{"compliance", len(p.Compliance), 2 * w * c, true}, {"warm", len(p.Warm), 3 * w * c, true}} {
+		{"compliance", len(p.Compliance), 2 * w * c, true}, {"warm", len(p.Warm), 3 * w * c, true},
+		{"offset", len(p.Offset), 3 * w * c, true}} {
 		if x.have != x.of && (x.have != 0 || !x.optional) {
 			return fmt.Errorf("contact: %s has %d numbers, want %d", x.name, x.have, x.of)
 		}
@@ -87,7 +90,7 @@ func (p *Problem) CheckWorld(w int) error {
 	}{{"mass", p.Mass[w*n*n : (w+1)*n*n], false}, {"velocity", p.Velocity[w*n : (w+1)*n], false},
 		{"jacobian", p.Jacobian[3*w*c*n : 3*(w*c+count)*n], false}, {"friction", p.Friction[w*c : w*c+count], true},
 		{"target", part(p.Target, w*c, count, 1), false}, {"compliance", part(p.Compliance, w*c, count, 2), true},
-		{"warm", part(p.Warm, w*c, count, 3), false}} {
+		{"warm", part(p.Warm, w*c, count, 3), false}, {"offset", part(p.Offset, w*c, count, 3), false}} {
 		for i, v := range x.x {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return bad(x.name, i, v, "a finite number")

@@ -40,6 +40,7 @@ func random(rng *rand.Rand, n, c int) *system.Problem {
 		for range 2 * c {
 			p.Compliance = append(p.Compliance, 0.1*rng.Float64())
 		}
+		p.Offset = fill(3 * c)
 	}
 	return p
 }
@@ -138,6 +139,9 @@ func TestGradients(t *testing.T) {
 				check("mass", i*n+j, g.Mass[i*n+j]+g.Mass[j*n+i], difference(p.Mass, i*n+j, j*n+i))
 			}
 			check("mass", i*n+i, g.Mass[i*n+i], difference(p.Mass, i*n+i))
+		}
+		for i := range p.Offset {
+			check("offset", i, g.Offset[i], difference(p.Offset, i))
 		}
 		for i := range p.Compliance {
 			check("compliance", i, g.Compliance[i], difference(p.Compliance, i))

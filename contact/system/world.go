@@ -16,6 +16,7 @@ import (
 // row is a contact.
 type row struct {
 	mu, target, rT, rN float64
+	offset             r3.Vec
 	g                  [3][3]float64 // its block of G, with R
 	rigid, h           float64       // its trace without and with R
 	stepN, stepT       float64       // of sweeps
@@ -140,6 +141,9 @@ func (s *solver) load(p *Problem, w int) {
 		if len(p.Compliance) > 0 {
 			r.rT, r.rN = p.Compliance[2*k]*s.unit, p.Compliance[2*k+1]*s.unit
 		}
+		if len(p.Offset) > 0 {
+			r.offset = vecOf(p.Offset[3*k:])
+		}
 		s.lambda[i] = r3.Vec{}
 		if len(p.Warm) > 0 {
 			s.lambda[i] = r3.Scale(1/s.unit, vecOf(p.Warm[3*k:]))
@@ -175,7 +179,8 @@ func (s *solver) moving(i int, v []float64) r3.Vec {
 
 // slip returns c of contact i.
 func (s *solver) slip(i int, v []float64, l r3.Vec) r3.Vec {
-	r, c := &s.rows[i], s.moving(i, v)
+	r := &s.rows[i]
+	c := r3.Add(s.moving(i, v), r.offset)
 	return r3.Vec{X: c.X + r.rT*l.X, Y: c.Y + r.rT*l.Y, Z: c.Z - r.target + r.rN*l.Z}
 }
 
@@ -214,7 +219,7 @@ func (s *solver) setScale(model contact.Model, tol float64) (moves bool) {
 				terms += math.Abs(j * s.free[k])
 			}
 		}
-		speed = max(speed, math.Abs(r.target)+terms)
+		speed = max(speed, math.Abs(r.target)+length(r.offset)+terms)
 	}
 	s.scale, s.speed = max(violation, resolved/tol*speed), speed
 	return violation > 0

@@ -1,6 +1,7 @@
 """Steps of robots: where the time goes, and one second of Solo-12 beside MuJoCo.
 
 python lab/python/robots.py times      per step and world, of Solo-12, Talos and Panda, alone and in batches
+python lab/python/robots.py gradients  of steps, against central differences
 python lab/python/robots.py mujoco     Solo-12 dropped onto its legs and held by PD torques, in both simulators
 
 It needs pin, example-robot-data and mujoco, and prints tables.
@@ -14,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import coal
 import mujoco
 import numpy as np
 import pinocchio as pin
@@ -98,6 +100,52 @@ def times(repeats: int = 30) -> None:
             back = " | ".join(at[f"{n} of vjp" if n != "step" else "vjp"] for n in kinds)
             print(f"| {name} | {worlds} | {r.count.mean():.1f} | {forward} | {back} |")
     print(f"\nMicroseconds per step and world, the least of {repeats} calls each.")
+
+
+def gradients(states: int = 40) -> None:
+    print("| robot | states | smooth | contacts that push | by q | by v | by τ |\n|---|---|---|---|---|---|---|")
+    for name in ROBOTS:
+        first, geometry, rest = prepared(name)
+        model, rng = first.model, np.random.default_rng(1)
+        if name == "Panda":  # a table under the hand, which it touches
+            data = model.createData()
+            pin.forwardKinematics(model, data, rest)
+            hand = geometry.geometryObjects[geometry.getGeometryId("panda_leftfinger_0")]
+            at = (data.oMi[hand.parentJoint] * hand.placement).translation
+            table = pin.SE3(np.eye(3), np.array([at[0], at[1], at[2] - 0.062]))
+            number = geometry.addGeometryObject(pin.GeometryObject("table", 0, 0, table, coal.Box(0.6, 0.6, 0.1)))
+            for k, item in enumerate(geometry.geometryObjects):
+                if "finger" in item.name or "hand" in item.name:
+                    geometry.addCollisionPair(pin.CollisionPair(k, number))
+        step = Step(model, geometry, friction=0.4, tolerance=1e-12)
+        nv, smooth, pushes = model.nv, 0, 0
+        worst = [0.0, 0.0, 0.0]
+        for k in range(states):
+            q = pin.integrate(model, rest, 2e-3 * rng.normal(size=nv))
+            v = 10.0 ** rng.uniform(-2, 0) * rng.normal(size=nv)
+            if name != "Panda":
+                q[2] += rng.uniform(-2e-3, 1e-3)
+                v[2] -= 0.1
+            tau, q_bar, v_bar = 2.0 * rng.normal(size=nv), rng.normal(size=nv), rng.normal(size=nv)
+            r = step(q, v, tau)
+            g = r.vjp(q=q_bar[None], v=v_bar[None])
+            if not r.ok[0] or g.smoothness[0] != 0 or g.margin[0] < 1e-4:
+                continue
+            smooth += 1
+            pushes += int(r.impulse[0].any(axis=1).sum())
+            for i, (h, moves) in enumerate(((1e-7, (1, 0, 0)), (1e-6, (0, 1, 0)), (1e-4, (0, 0, 1)))):
+                offsets = h * np.concatenate([np.eye(nv), -np.eye(nv)])
+                dq, dv, dt = (m * offsets for m in moves)
+                near = step(np.array([pin.integrate(model, q, d) for d in dq]), v + dv, tau + dt)
+                near.raise_if_failed()
+                values = np.array([pin.difference(model, r.q[0], x) for x in near.q]) @ q_bar + near.v @ v_bar
+                want = (values[:nv] - values[nv:]) / (2 * h)
+                error = np.abs((g.q, g.v, g.tau)[i][0] - want).max() / np.abs(want).max()
+                worst[i] = max(worst[i], float(error))
+                if error > 1e-6:
+                    print(name, k, "qvτ"[i], error, g.margin[0], r.count[0])
+        errors = " | ".join(f"{e:.1e}" for e in worst)
+        print(f"| {name} | {states} | {smooth} | {pushes / max(smooth, 1):.1f} | {errors} |")
 
 
 def in_mujoco(model: Any, geometry: Any, friction: float, dt: float, stiff: bool) -> Any:
@@ -187,9 +235,12 @@ def beside_mujoco(stiff: bool, seconds: float = 1.0, dt: float = 1e-3, drop: flo
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["times", "mujoco"])
-    if parser.parse_args().what == "times":
+    parser.add_argument("what", choices=["times", "gradients", "mujoco"])
+    what = parser.parse_args().what
+    if what == "times":
         times()
+    elif what == "gradients":
+        gradients()
     else:
         for stiff in (False, True):
             beside_mujoco(stiff)

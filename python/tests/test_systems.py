@@ -102,3 +102,43 @@ def test_points_vjp(engine: cl.Engine) -> None:
             lib, plane, box, np.zeros(3), [1.0, 0, 0, 0], place, rotation, quat="wxyz", max_gap=0.01
         )
         plain.vjp(gap=np.ones(4))
+
+
+@pytest.mark.parametrize("model", contact.MODELS)
+def test_delassus(model: Any) -> None:
+    """Problems by their Delassus matrices have the impulses of those by M and J, and gradients that differences
+    confirm."""
+    p = problems(4)
+    w, c, n = 6, 2, 7
+    rows = p["jacobian"].reshape(w, 3 * c, n)
+    matrix = rows @ np.linalg.solve(p["mass"], np.swapaxes(rows, 1, 2))
+    matrix = 0.5 * (matrix + np.swapaxes(matrix, 1, 2))
+    free = (rows @ p["velocity"][..., None]).reshape(w, c, 3)
+    rest = {name: p[name] for name in ("friction", "target", "compliance")}
+    want = contact.solve_system(**p, model=model, tolerance=1e-12)
+    s = contact.solve_delassus(matrix, free, **rest, model=model, tolerance=1e-12)
+    s.raise_if_failed()
+    np.testing.assert_allclose(s.impulse, want.impulse, atol=1e-8)
+    moved = (rows @ want.velocity[..., None]).reshape(w, c, 3)
+    np.testing.assert_allclose(s.velocity, moved, atol=1e-8)
+    rng = np.random.default_rng(5)
+    v_bar, l_bar = rng.normal(size=(2, w, c, 3))
+    g = s.vjp(velocity=v_bar, impulse=l_bar)
+    checked = (g.smoothness == 0) & (g.margin > 1e-3)
+    assert checked.sum() >= 3
+    for name, value in {"delassus": matrix, "free": free, **rest}.items():
+        direction = rng.normal(size=value.shape)
+        if name == "delassus":
+            direction = direction + np.swapaxes(direction, 1, 2)
+
+        def along(h: float, name: str = name, value: Any = value, direction: Any = direction) -> Any:
+            given = {"delassus": matrix, "free": free, **rest, name: value + h * direction}
+            near = contact.solve_delassus(**given, model=model, tolerance=1e-12)
+            return (near.velocity * v_bar + near.impulse * l_bar).sum(axis=(1, 2))
+
+        wanted = (along(1e-6) - along(-1e-6)) / 2e-6
+        have = (getattr(g, name) * direction).reshape(w, -1).sum(axis=1)
+        np.testing.assert_allclose(have[checked], wanted[checked], rtol=1e-5, atol=1e-6, err_msg=name)
+    matrix[3] *= -1
+    with pytest.raises(cl.ArrayError, match=r"delassus\[3\]: has the eigenvalue"):
+        contact.solve_delassus(matrix, free, p["friction"])

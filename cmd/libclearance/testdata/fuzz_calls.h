@@ -418,6 +418,7 @@ static void add_systems(struct list *l, int64_t w, int64_t n, int64_t c) {
     add_positive(l, "friction", w * c);
     if (one_in(2)) add_reals(l, "target", w * c);
     if (one_in(2)) add_positive(l, "compliance", 2 * w * c);
+    if (one_in(2)) add_reals(l, "offset", 3 * w * c);
     add_whole(l, "model", below(2));
     if (one_in(4)) add_whole(l, "workers", 2);
 }
@@ -447,6 +448,7 @@ static void call_system_vjp(void) {
     if (one_in(2)) add_reals(&l, "velocity_gradient", w * n), add_reals(&l, "mass_gradient", w * n * n);
     if (one_in(2)) add_reals(&l, "jacobian_gradient", 3 * w * c * n), add_reals(&l, "target_gradient", w * c);
     if (one_in(2)) add_reals(&l, "friction_gradient", w * c), add_reals(&l, "compliance_gradient", 2 * w * c);
+    if (one_in(2)) add_reals(&l, "offset_gradient", 3 * w * c);
     if (one_in(2)) add_reals(&l, "margin", w), add_reals(&l, "adjoint_residual", w);
     add_indices(&l, "nearest", w, 1), add_bytes(&l, "smoothness", w, 1), add_bytes(&l, "mode", w * c, 1);
     close_list(&l);

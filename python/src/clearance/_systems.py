@@ -18,7 +18,7 @@ from ._problems import MODELS, STATUSES, Model, raise_first
 from ._result import Report, report_of
 
 # The gradients in the C interface, with their axes.
-_GRADIENTS: Final = ("velocity", "mass", "jacobian", "target", "friction", "compliance")
+_GRADIENTS: Final = ("velocity", "mass", "jacobian", "target", "friction", "compliance", "offset")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,6 +35,7 @@ class SystemGradient:
     target: Floats
     friction: Floats
     compliance: Floats
+    offset: Floats
     smoothness: Ints
     margin: Floats
     nearest: Ints
@@ -101,6 +102,7 @@ class SystemSolution:
             "target": (w, c),
             "friction": (w, c),
             "compliance": (w, c, 2),
+            "offset": (w, c, 3),
         }
         out: dict[str, Array] = {f"{name}_gradient": np.zeros(shapes[name]) for name in _GRADIENTS}
         out |= {"margin": np.zeros(w), "adjoint_residual": np.zeros(w), "nearest": np.zeros(w, np.int32)}
@@ -128,6 +130,7 @@ def solve_system(
     compliance: ArrayLike | None = None,
     *,
     count: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
     warm: ArrayLike | None = None,
     model: Model = "ncp",
     tolerance: float = 1e-6,
@@ -139,8 +142,9 @@ def solve_system(
     mass [W,N,N] is the mass matrix, symmetric and positive definite, velocity [W,N] the velocity without contact
     impulses. jacobian [W,C,3,N] takes velocities to those of each contact along t1, t2 and n, of its second body
     relative to the first; friction [W,C]. target [W,C] is the normal velocity asked for, compliance [W,C,2] of the
-    tangents and the normal, warm [W,C,3] impulses to start from. count int [W] are the contacts of each world
-    (default: C). Libraries of robots compute M and J, as :mod:`clearance.pinocchio` does with Pinocchio.
+    tangents and the normal, offset [W,C,3] what is added to the velocities Jv of the contacts, as that of a conveyor,
+    warm [W,C,3] impulses to start from. count int [W] are the contacts of each world (default: C). Libraries of robots
+    compute M and J, as :mod:`clearance.pinocchio` does with Pinocchio.
 
     ``model`` and ``tolerance`` are those of :func:`solve`; all contacts of a world are one island.
     """
@@ -159,7 +163,7 @@ def solve_system(
         "friction": take("friction", f, np.float64, (c,), w, True),
         "count": np.full(w, c, np.int32) if count is None else take("count", count, np.int32, (), w, True),
     }
-    for name, value, tail in (("target", target, ()), ("compliance", compliance, (2,))):
+    for name, value, tail in (("target", target, ()), ("compliance", compliance, (2,)), ("offset", offset, (3,))):
         if value is not None:
             problem[name] = take(name, value, np.float64, (c, *tail), w, True)
     start = {} if warm is None else {"warm": take("warm", warm, np.float64, (c, 3), w, True)}
@@ -188,3 +192,108 @@ def solve_system(
     report = _jobs.run(submit, (problem, start, out, options, records))
     velocities = out.pop("solved_velocity")
     return SystemSolution(velocity=velocities, record=report, _problem=problem, _options=options, **out)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DelassusGradient:
+    """The gradient of a function of the solution of W problems of :func:`solve_delassus`, in the shapes of its
+    arguments. ``delassus`` is by each number as if they were independent. The other fields are those of
+    :class:`ProblemGradient`."""
+
+    delassus: Floats
+    free: Floats
+    friction: Floats
+    target: Floats
+    compliance: Floats
+    smoothness: Ints
+    margin: Floats
+    mode: Ints
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DelassusSolution:
+    """The answers of W problems of :func:`solve_delassus`: ``impulse`` λ and ``velocity`` Gλ + g [W,C,3], along t1, t2
+    and n; ``residual``, ``scale``, ``steps`` and ``status`` [W] as those of :class:`Solution`."""
+
+    impulse: Floats
+    velocity: Floats
+    residual: Floats
+    scale: Floats
+    steps: Ints
+    status: Ints
+    _delassus: Array
+    _system: SystemSolution
+
+    @property
+    def ok(self) -> Array:
+        """Worlds that are solved to the tolerance."""
+        return self._system.ok
+
+    def raise_if_failed(self) -> None:
+        """Raise :class:`RowError` if a world has no answer."""
+        self._system.raise_if_failed()
+
+    def vjp(self, *, velocity: ArrayLike | None = None, impulse: ArrayLike | None = None) -> DelassusGradient:
+        """The gradients of a function by its gradients with respect to ``velocity`` and ``impulse`` [W,C,3]."""
+        if velocity is None and impulse is None:
+            raise OptionError("vjp: no cotangent; want velocity or impulse")
+        w, c = self.impulse.shape[:2]
+        bar = cotangent("velocity", velocity, (w, c, 3)).reshape(w, 3 * c)
+        pushed = cotangent("impulse", impulse, (w, c, 3)) + (bar[:, None] @ self._delassus).reshape(w, c, 3)
+        g = self._system.vjp(impulse=pushed)
+        free = np.where((g.smoothness < 3)[:, None], g.offset.reshape(w, 3 * c) + bar, 0)
+        given = free[:, :, None] * self.impulse.reshape(w, 1, 3 * c)
+        return DelassusGradient(
+            given, free.reshape(w, c, 3), g.friction, g.target, g.compliance, g.smoothness, g.margin, g.mode
+        )
+
+    def __repr__(self) -> str:
+        return f"Delassus{self._system!r}"
+
+
+def solve_delassus(
+    delassus: ArrayLike,
+    free: ArrayLike,
+    friction: ArrayLike,
+    target: ArrayLike | None = None,
+    compliance: ArrayLike | None = None,
+    *,
+    count: ArrayLike | None = None,
+    warm: ArrayLike | None = None,
+    model: Model = "ncp",
+    tolerance: float = 1e-6,
+    max_steps: int = 400,
+    workers: int | None = None,
+) -> DelassusSolution:
+    """Solve W contact problems by their Delassus matrices G = JM⁻¹Jᵀ [W,3C,3C], symmetric and positive semidefinite,
+    and the velocities g of the contacts without impulses, ``free`` [W,C,3]: rows t1, t2, n of each contact. Other
+    arguments are those of :func:`solve_system`, which solves them with M = 1 and J = √G."""
+    g = host("free", free, True)
+    if g.ndim != 3 or g.shape[2] != 3:
+        raise ArrayError("free", f"has the shape {list(g.shape)}, want [W, C, 3]")
+    w, c = g.shape[:2]
+    matrix = take("delassus", delassus, np.float64, (3 * c, 3 * c), w, True)
+    for world in np.flatnonzero(~np.isfinite(matrix).all(axis=(1, 2))):
+        raise ArrayError("delassus", "is not finite", int(world))
+    values, vectors = np.linalg.eigh(matrix)
+    least = -1e-9 * np.abs(values).max(axis=1, initial=0)
+    for world in np.flatnonzero((values < least[:, None]).any(axis=1)):
+        raise ArrayError("delassus", f"has the eigenvalue {values[world, 0]:g}, want none below 0", int(world))
+    root = vectors * np.sqrt(np.maximum(values, 0))[:, None]
+    s = solve_system(
+        np.tile(np.eye(3 * c), (w, 1, 1)),
+        root.reshape(w, c, 3, 3 * c),
+        np.zeros((w, 3 * c)),
+        friction,
+        target,
+        compliance,
+        count=count,
+        offset=g,
+        warm=warm,
+        model=model,
+        tolerance=tolerance,
+        max_steps=max_steps,
+        workers=workers,
+    )
+    velocity = (matrix @ s.impulse.reshape(w, 3 * c, 1)).reshape(w, c, 3) + g
+    return DelassusSolution(s.impulse, velocity, s.residual, s.scale, s.steps, s.status, matrix, s)

@@ -36,7 +36,14 @@ from ._page import View
 from ._points import RULES, Contacts, Recorded, Rule, fetch, surface_arrays
 from ._problems import MODELS, STATUSES, Model, Solution, simd_array, solve
 from ._show import ROWS, bodies_described, play
-from ._systems import SystemGradient, SystemSolution, solve_system
+from ._systems import (
+    DelassusGradient,
+    DelassusSolution,
+    SystemGradient,
+    SystemSolution,
+    solve_delassus,
+    solve_system,
+)
 from ._tape import IMPACTS, Layout, RunGradient, Tape
 from ._trajectory import STEP_STATUSES, Trajectory
 from ._urdf_bodies import from_urdf
@@ -564,6 +571,8 @@ __all__ = [
     "STATUSES",
     "STEP_STATUSES",
     "Contacts",
+    "DelassusGradient",
+    "DelassusSolution",
     "FreeBodies",
     "ProblemGradient",
     "RunGradient",
@@ -580,5 +589,6 @@ __all__ = [
     "from_urdf",
     "mass_properties",
     "solve",
+    "solve_delassus",
     "solve_system",
 ]
