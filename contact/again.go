@@ -447,6 +447,9 @@ func (s *Simulation) give(w int, half *Simulation, k int) {
 	of(p.Friction, q.Friction, 1)
 	of(p.Target, q.Target, 1)
 	of(p.Warm, q.Warm, 3)
+	if p.Compliance != nil {
+		of(p.Compliance, q.Compliance, 2)
+	}
 	out, in := &s.solution, &half.solution
 	clear(out.Impulse[3*w*s.capacity : 3*(w+1)*s.capacity]) // the step in one part may have had more contacts
 	of(out.Impulse, in.Impulse, 3)

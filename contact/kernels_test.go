@@ -1,7 +1,9 @@
 package contact_test
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"clearance/cpu"
 	"clearance/kernels"
 	native "clearance/kernels/contact"
+	"clearance/tests/need"
 )
 
 // TestKernelsOfTheEnvironment: problems and simulations are solved by the kernels that the environment names where the
@@ -73,37 +76,82 @@ func sweep(t *testing.T, p *contact.Problem, o contact.Options) *contact.Solutio
 	return &s
 }
 
+// kernelCase is a problem for a variant of the kernels. Its compliances are none, or 1e-6 to 1 of the inverse masses of
+// both bodies, and zero of a third.
+type kernelCase struct {
+	variant string
+	model   contact.Model
+	kind    string
+	p       *contact.Problem
+}
+
+func (c *kernelCase) String() string {
+	if c.p.Compliance == nil {
+		return fmt.Sprintf("%s %v %s", c.variant, c.model, c.kind)
+	}
+	return fmt.Sprintf("%s %v %s with compliance", c.variant, c.model, c.kind)
+}
+
+// kernelCases are n worlds of each kind, by each variant, under both models, without compliance and with it.
+func kernelCases(t *testing.T, variants []string, n int, seed uint64, kinds ...string) (list []kernelCase) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(48, seed))
+	for _, kind := range kinds {
+		rigid := scenes.Pack(worldsOf(t, kind, n, seed))
+		soft := *rigid
+		rigid.Compliance = nil
+		for k := range soft.Friction {
+			for i := range 2 {
+				if soft.Compliance[2*k+i] = 0; rng.IntN(3) > 0 {
+					soft.Compliance[2*k+i] = inverseMass(&soft, k) * math.Pow(10, -6*rng.Float64())
+				}
+			}
+		}
+		for _, variant := range variants {
+			for _, model := range []contact.Model{contact.NCP, contact.CCP} {
+				for _, p := range []contact.Problem{*rigid, soft} {
+					list = append(list, kernelCase{variant, model, kind, &p})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// inverseMass is the sum of the inverse masses of both bodies of contact k of all.
+func inverseMass(p *contact.Problem, k int) (sum float64) {
+	for _, b := range [2]int32{p.BodyA[k], p.BodyB[k]} {
+		if b >= 0 {
+			sum += 1 / p.Mass[k/p.Contacts*p.Bodies+int(b)]
+		}
+	}
+	return sum
+}
+
 // TestSweepsInLanes: every variant solves what the sweeps in float64 in Go solve, with about as many sweeps, and finds
 // the same velocities where the problem has one answer.
 func TestSweepsInLanes(t *testing.T) {
-	for _, variant := range native.Supported() {
-		for _, model := range []contact.Model{contact.NCP, contact.CCP} {
-			for _, kind := range []string{"stick", "slide", "spin", "tip", "stack4", "random", "graph"} {
-				p := scenes.Pack(worldsOf(t, kind, 37, 3))
-				p.Compliance = nil
-				want, got := sweep(t, p, sweepsAlone(model, contact.Off)), sweep(t, p, sweepsAlone(model, variant))
-				solved, sweeps, more := 0, 0, 0
-				for w := range p.Worlds {
-					if got.Status[w] == contact.Solved {
-						solved++
-					}
-					if want.Status[w] == contact.Solved {
-						solved--
-					}
-					sweeps += int(want.Sweeps[w])
-					more += int(got.Sweeps[w] - want.Sweeps[w])
-				}
-				e := distance(got.Velocity, want.Velocity)
-				t.Logf("%s %v %s: velocities differ by %.1e, solved %+d, sweeps %d %+d", variant, model, kind, e,
-					solved, sweeps, more)
-				if solved < -1 || 10*more > sweeps+100 {
-					t.Errorf("%s %v %s: %+d worlds solved, %+d sweeps in place of %d", variant, model, kind, solved,
-						more, sweeps)
-				}
-				if kind == "slide" && !(e <= 1e-5) { // the velocity is unique
-					t.Errorf("%s %v %s: velocities differ by %g m/s", variant, model, kind, e)
-				}
+	for _, c := range kernelCases(t, native.Supported(), 37, 3, "stick", "slide", "spin", "tip", "stack4", "random",
+		"graph") {
+		want, got := sweep(t, c.p, sweepsAlone(c.model, contact.Off)), sweep(t, c.p, sweepsAlone(c.model, c.variant))
+		solved, sweeps, more := 0, 0, 0
+		for w := range c.p.Worlds {
+			if got.Status[w] == contact.Solved {
+				solved++
 			}
+			if want.Status[w] == contact.Solved {
+				solved--
+			}
+			sweeps += int(want.Sweeps[w])
+			more += int(got.Sweeps[w] - want.Sweeps[w])
+		}
+		e := distance(got.Velocity, want.Velocity)
+		t.Logf("%v: velocities differ by %.1e, solved %+d, sweeps %d %+d", &c, e, solved, sweeps, more)
+		if solved < -1 || 10*more > sweeps+100 {
+			t.Errorf("%v: %+d worlds solved, %+d sweeps in place of %d", &c, solved, more, sweeps)
+		}
+		if c.kind == "slide" && !(e <= 1e-5) { // the velocity is unique
+			t.Errorf("%v: velocities differ by %g m/s", &c, e)
 		}
 	}
 }
@@ -115,20 +163,13 @@ func TestVariantsHaveTheSameBits(t *testing.T) {
 	if len(fusing) < 2 {
 		t.Skipf("this machine has %s", native.Supported())
 	}
-	for _, model := range []contact.Model{contact.NCP, contact.CCP} {
-		for _, kind := range []string{"stick", "slide", "spin", "tip", "stack4", "random", "graph"} {
-			p := scenes.Pack(worldsOf(t, kind, 37, 3))
-			p.Compliance = nil
-			for _, o := range []contact.Options{{}, {Sweeps: -1}, {Sweeps: 300, Steps: -1}} {
-				o.Model, o.SIMD = model, fusing[0]
-				want := sweep(t, p, o)
-				for _, variant := range fusing[1:] {
-					o.SIMD = variant
-					if got := sweep(t, p, o); !sameSolution(got, want) {
-						t.Errorf("%s %v, %d sweeps: %s has other bits than %s", kind, model, o.Sweeps, variant,
-							fusing[0])
-					}
-				}
+	for _, c := range kernelCases(t, fusing[1:], 37, 3, "stick", "slide", "spin", "tip", "stack4", "random", "graph") {
+		for _, o := range []contact.Options{{}, {Sweeps: -1}, {Sweeps: 300, Steps: -1}} {
+			o.Model, o.SIMD = c.model, fusing[0]
+			want := sweep(t, c.p, o)
+			o.SIMD = c.variant
+			if got := sweep(t, c.p, o); !sameSolution(got, want) {
+				t.Errorf("%v, %d sweeps: other bits than %s", &c, o.Sweeps, fusing[0])
 			}
 		}
 	}
@@ -147,22 +188,14 @@ func sameSolution(a, b *contact.Solution) bool {
 // TestSweptResiduals: velocities and residuals of what the sweeps have solved are those of the impulses, as Go finds
 // them.
 func TestSweptResiduals(t *testing.T) {
-	for _, variant := range native.Supported() {
-		for _, model := range []contact.Model{contact.NCP, contact.CCP} {
-			for _, kind := range []string{"stick", "slide", "spin", "stack4", "graph"} {
-				p := scenes.Pack(worldsOf(t, kind, 37, 6))
-				p.Compliance = nil
-				got := sweep(t, p, sweepsAlone(model, variant))
-				p.Warm = got.Impulse
-				want := sweep(t, p, contact.Options{Model: model, Sweeps: -1, Steps: -1, SIMD: contact.Off})
-				e := max(distance(got.Velocity, want.Velocity), distance(got.Primal, want.Primal),
-					distance(got.Dual, want.Dual), distance(got.Complementarity, want.Complementarity))
-				if !slices.Equal(got.Status, want.Status) || !slices.Equal(got.Impulse, want.Impulse) ||
-					!(e <= 1e-12) {
-					t.Errorf("%s %v %s: other impulses or statuses, or residuals or velocities that differ by %g",
-						variant, model, kind, e)
-				}
-			}
+	for _, c := range kernelCases(t, native.Supported(), 37, 6, "stick", "slide", "spin", "stack4", "graph") {
+		got := sweep(t, c.p, sweepsAlone(c.model, c.variant))
+		c.p.Warm = got.Impulse
+		want := sweep(t, c.p, contact.Options{Model: c.model, Sweeps: -1, Steps: -1, SIMD: contact.Off})
+		e := max(distance(got.Velocity, want.Velocity), distance(got.Primal, want.Primal),
+			distance(got.Dual, want.Dual), distance(got.Complementarity, want.Complementarity))
+		if !slices.Equal(got.Status, want.Status) || !slices.Equal(got.Impulse, want.Impulse) || !(e <= 1e-12) {
+			t.Errorf("%v: other impulses or statuses, or residuals or velocities that differ by %g", &c, e)
 		}
 	}
 }
@@ -170,29 +203,48 @@ func TestSweptResiduals(t *testing.T) {
 // TestNewtonInC: the kernel of Newton's method solves what the one in Go solves, with as many steps to 5 %: those of
 // problems that it left to Go would count twice.
 func TestNewtonInC(t *testing.T) {
-	for _, variant := range native.Supported() {
-		for _, model := range []contact.Model{contact.NCP, contact.CCP} {
-			for _, kind := range []string{"stick", "slide", "spin", "stack4", "stack8", "heavy", "random", "graph"} {
-				p := scenes.Pack(worldsOf(t, kind, 12, 5))
-				o := contact.Options{Model: model, SIMD: contact.Off}
-				p.Compliance = nil
-				start := sweep(t, p, contact.Options{Model: model, Steps: -1, SIMD: contact.Off})
-				p.Warm, o.Sweeps = start.Impulse, -1
-				want := solve(t, p, o)
-				o.SIMD = variant
-				got := solve(t, p, o)
-				steps, more := 0, 0
-				for w := range p.Worlds {
-					steps += int(want.Steps[w])
-					more += int(got.Steps[w] - want.Steps[w])
-				}
-				e := distance(got.Velocity, want.Velocity)
-				t.Logf("%s %v %s: velocities differ by %.1e, steps %d %+d", variant, model, kind, e, steps, more)
-				if 20*more > steps+100 || model == contact.CCP && !(e <= 1e-3) {
-					t.Errorf("%s %v %s: %+d steps in place of %d, velocities differ by %g m/s", variant, model, kind,
-						more, steps, e)
-				}
+	for _, c := range kernelCases(t, native.Supported(), 12, 5, "stick", "slide", "spin", "stack4", "stack8", "heavy",
+		"random", "graph") {
+		start := sweep(t, c.p, contact.Options{Model: c.model, Steps: -1, SIMD: contact.Off})
+		c.p.Warm = start.Impulse
+		o := contact.Options{Model: c.model, SIMD: contact.Off, Sweeps: -1}
+		want := solve(t, c.p, o)
+		o.SIMD = c.variant
+		got := solve(t, c.p, o)
+		steps, more := 0, 0
+		for w := range c.p.Worlds {
+			steps += int(want.Steps[w])
+			more += int(got.Steps[w] - want.Steps[w])
+		}
+		e := distance(got.Velocity, want.Velocity)
+		t.Logf("%v: velocities differ by %.1e, steps %d %+d", &c, e, steps, more)
+		if 20*more > steps+100 || c.model == contact.CCP && !(e <= 1e-3) {
+			t.Errorf("%v: %+d steps in place of %d, velocities differ by %g m/s", &c, more, steps, e)
+		}
+	}
+}
+
+// TestCompliantVelocities: with a compliance of every contact the velocity of the CCP is unique, and that of every
+// variant is that of Go, to what a residual of 1e-11 of the speeds leaves open.
+func TestCompliantVelocities(t *testing.T) {
+	n := 16
+	if need.All() {
+		n = 300
+	}
+	for _, c := range kernelCases(t, native.Supported(), n, 8, "stick", "slide", "spin", "stack4", "random", "graph") {
+		if c.model != contact.CCP || c.p.Compliance == nil {
+			continue
+		}
+		for k := range c.p.Friction {
+			for i := range 2 {
+				c.p.Compliance[2*k+i] = max(c.p.Compliance[2*k+i], 1e-2*inverseMass(c.p, k))
 			}
+		}
+		o := contact.Options{Model: c.model, Tolerance: 1e-11, SIMD: contact.Off}
+		want := solve(t, c.p, o)
+		o.SIMD = c.variant
+		if e := distance(solve(t, c.p, o).Velocity, want.Velocity); !(e <= 1e-7) {
+			t.Errorf("%v: velocities differ by %g m/s", &c, e)
 		}
 	}
 }
@@ -234,6 +286,13 @@ func TestLanesAreIndependent(t *testing.T) {
 		if i%7 == 3 {
 			worlds[i].Contacts = slices.Clone(worlds[i].Contacts)
 			worlds[i].Contacts[0].Friction = -1
+		}
+	}
+	for i := range worlds { // beside worlds without compliance
+		for k := range worlds[i].Contacts {
+			if i%3 == 1 {
+				worlds[i].Contacts[k].Compliance = [2]float64{1e-3, 2e-3}
+			}
 		}
 	}
 	all := scenes.Pack(worlds)

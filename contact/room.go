@@ -117,7 +117,7 @@ const contactsPerBody = 12
 
 // contactBytes is the memory of a contact of the problem, its impulse, and what is kept of two solves and of the one
 // before the step.
-const contactBytes = 2*4 + 8*(2*3+9+1+1+3) + 8 + 8*3 + 3*(int(unsafe.Sizeof(contactID{}))+8*6)
+const contactBytes = 2*4 + 8*(2*3+9+1+1+2+3) + 8 + 8*3 + 3*(int(unsafe.Sizeof(contactID{}))+8*6)
 
 // firstCapacity is the capacity of worlds of so many bodies before a world has more contacts, given their limit.
 func firstCapacity(bodies, limit int) int {
@@ -198,6 +198,9 @@ func (s *Simulation) setCapacity(n int) {
 		{&s.solution.Impulse, 3}, {&s.gap, 1}} {
 		move(c.column, w, c.per*from, c.per*n)
 	}
+	if p.Compliance != nil {
+		move(&p.Compliance, w, 2*from, 2*n)
+	}
 	move(&p.BodyA, w, from, n)
 	move(&p.BodyB, w, from, n)
 	move(&s.ids, 2*w, from, n)
@@ -223,6 +226,6 @@ func (s *Simulation) setContactColumns() {
 	p, c, a := &s.problem, &s.columns, &s.assembly
 	s.kernel.Contacts, s.rules.Contacts = int32(s.capacity), int32(s.capacity)
 	c.BodyA, c.BodyB, c.ArmA, c.ArmB, c.Frame, c.Friction = p.BodyA, p.BodyB, p.ArmA, p.ArmB, p.Frame, p.Friction
-	c.Target, c.WorldImpulse = p.Target, s.impulse
+	c.Target, c.Compliance, c.WorldImpulse = p.Target, p.Compliance, s.impulse
 	a.IDs, a.Position, a.Warm = unsafe.Pointer(unsafe.SliceData(s.ids)), s.at, p.Warm
 }

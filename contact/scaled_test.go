@@ -62,6 +62,12 @@ func TestSolveScales(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, variant := range []string{"", contact.Off} {
+			for i := range p.Compliance { // rigid in Go, and with compliance in C
+				p.Compliance[i] = 0
+				if variant != contact.Off {
+					p.Compliance[i] = 1e-3 * rng.Float64()
+				}
+			}
 			for _, model := range []contact.Model{contact.NCP, contact.CCP} {
 				mass, length, time := exponent(), exponent(), exponent()
 				speed := length - time
@@ -237,6 +243,9 @@ func scaledCases(t *testing.T, n int) (list []scaledCase) {
 		}
 		if rng.IntN(3) == 0 {
 			o.Solve.SIMD = contact.Off
+		}
+		if i%4 == 1 {
+			o.Compliance = 1e-3
 		}
 		c := scaledCase{o: o, steps: 60}
 		if i%3 == 0 {

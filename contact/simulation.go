@@ -43,6 +43,9 @@ type StepOptions struct {
 	BounceSpeed float64
 	// Restitution is the law of impacts.
 	Restitution RestitutionLaw
+	// Compliance is ρ ≥ 0, without unit: R = ρ(1/m_a + 1/m_b) on all axes of a contact of bodies of masses m_a and m_b,
+	// see [Simulation.soften]. Zero: rigid contacts.
+	Compliance float64
 	// Contacts limits the contacts of a world: one that has more is not advanced. Zero: no limit but memory.
 	Contacts int
 	// Accept advances worlds whose solve is undecided with the best impulses found.
@@ -71,6 +74,8 @@ func (o StepOptions) withDefaults() (StepOptions, error) {
 	case !(o.RecoverySpeed >= 0) || !(o.BounceSpeed >= 0):
 		return o, fmt.Errorf("contact: recovery speed %g, bounce speed %g m/s; they are not negative", o.RecoverySpeed,
 			o.BounceSpeed)
+	case !(o.Compliance >= 0) || math.IsInf(o.Compliance, 1):
+		return o, fmt.Errorf("contact: compliance %g; it is not negative and finite", o.Compliance)
 	case o.Contacts < 0:
 		return o, fmt.Errorf("contact: a limit of %d contacts; it is not negative", o.Contacts)
 	}
@@ -190,6 +195,7 @@ type Simulation struct {
 	oldN    []int32     // [W] contacts of the last solve
 	gap     []float64   // [W,C] of the contacts of the problem
 
+	soft     []float64                 // [B] ρ/m of [Simulation.soften], nil where contacts are rigid
 	capacity int                       // C
 	memory   func(bytes float64) error // nil if there is so much
 	still    int                       // steps in a row in which no world has advanced
@@ -352,6 +358,7 @@ func (s *Simulation) start(from *State) error {
 	c := firstCapacity(b, s.o.Contacts)
 	s.capacity = c
 	s.problem.Target, s.problem.Warm = []float64{}, []float64{}
+	s.startCompliance()
 	s.problem.Resize(w, b, c)
 	for k := range s.problem.Mass {
 		s.problem.Mass[k] = s.scene.Mass[k%b]

@@ -469,10 +469,9 @@ func (g *groups) form(p *Problem, only []int32, o *Options, refine bool, out *So
 	})
 	g.problem = native.Problem{Bodies: p.Bodies, Contacts: p.Contacts, Mass: p.Mass, Inertia: p.Inertia,
 		Velocity: p.Velocity, Count: p.Count, BodyA: p.BodyA, BodyB: p.BodyB, ArmA: p.ArmA, ArmB: p.ArmB,
-		Frame: p.Frame, Friction: p.Friction, Target: p.Target, Warm: p.Warm, Impulse: out.Impulse,
-		Solved: out.Velocity, Residual: out.Residual, Scale: out.Scale, Primal: out.Primal, Dual: out.Dual,
-		Complementarity: out.Complementarity,
-		Sweeps:          out.Sweeps}
+		Frame: p.Frame, Friction: p.Friction, Target: p.Target, Compliance: p.Compliance, Warm: p.Warm,
+		Impulse: out.Impulse, Solved: out.Velocity, Residual: out.Residual, Scale: out.Scale, Primal: out.Primal,
+		Dual: out.Dual, Complementarity: out.Complementarity, Sweeps: out.Sweeps}
 	// The residual of Newton's method is measured anew, and rounding must not send a solved world on. Half of the
 	// steps are left for Go.
 	g.options = native.Options{Convex: o.Model == CCP, Tolerance: 0.999 * o.Tolerance,
@@ -491,23 +490,8 @@ func (p *Problem) pairSet(w int) (set uint64) {
 	return set
 }
 
-// rigid reports whether no contact of a world has a compliance.
-func (p *Problem) rigid(w int) bool {
-	if len(p.Compliance) == 0 {
-		return true
-	}
-	for _, r := range p.Compliance[2*w*p.Contacts:][:2*p.Count[w]] {
-		if r != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // serves reports whether package kernels/contact solves a world.
-func (g *groups) serves(p *Problem, w int) bool {
-	return g.variant != "" && p.Count[w] > 0 && p.rigid(w)
-}
+func (g *groups) serves(p *Problem, w int) bool { return g.variant != "" && p.Count[w] > 0 }
 
 // solveGroup checks and solves the worlds of group i.
 func (s *worldSolver) solveGroup(g *groups, i int, p *Problem, o *Options, trusted bool, out *Solution) {

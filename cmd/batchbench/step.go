@@ -124,6 +124,7 @@ OUT.parts; the results have the same bits as those of a run without an interrupt
 	fs.Float64SliceVar(&f.gravity, "gravity", f.gravity, "m/s² along x, y and z")
 	fs.Float64Var(&o.MaxGap, "max-gap", 0, "largest gap of a contact in metres; 0: what a step may close")
 	fs.Float64Var(&o.Correction, "correction", 0, "share of a penetration that a step removes; 0 is 0.1, negative none")
+	fs.Float64Var(&o.Compliance, "compliance", 0, "of contacts, relative to the inverse masses; 0: rigid")
 	fs.IntVar(&o.Contacts, "max-contacts", 0, "largest number of contacts of a world; 0: no limit but memory")
 	fs.Var(choice[contact.RestitutionLaw]{&o.Restitution, contact.RestitutionLaws.Parse}, "restitution-law",
 		"bounded, by which impacts create no energy, or newton")

@@ -107,6 +107,7 @@ func simulationOf(a *arrays, table *batch.Bodies) (*contact.Scene, *contact.Stat
 		Correction: a.number("correction", 0), RecoverySpeed: a.number("recovery_speed", 0),
 		BounceSpeed: a.number("bounce_speed", 0), Contacts: limitOf(a.whole("contacts", 0)),
 		Restitution: enumOf(a, "restitution_law", contact.RestitutionLaws),
+		Compliance:  a.number("compliance", 0),
 		Accept:      a.whole("accept", 0) != 0}
 	if g := numbers[float64](a, "gravity", 3, false); g != nil {
 		o.Gravity = r3.Vec{X: g[0], Y: g[1], Z: g[2]}

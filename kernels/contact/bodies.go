@@ -42,6 +42,7 @@ type Columns struct {
 	Count, BodyA, BodyB   []int32   // [W], [W,C], [W,C]
 	ArmA, ArmB, Frame     []float64 // [W,C,3], [W,C,3], [W,C,3,3]
 	Friction, Target      []float64 // [W,C]
+	Compliance            []float64 // [W,C,2], or none
 	Impulse               []float64 // [W,C,3] in the frames of the contacts
 	Complementarity       []float64 // [W] of the solve
 	Sides                 []uint8   // [W] the side of WorldImpulse that is in use

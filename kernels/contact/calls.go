@@ -146,10 +146,10 @@ func (s *Scratch) set(p *Problem, worlds int, o *Options) {
 func (p *Problem) columns() C.contact_columns {
 	return C.contact_columns{mass: reals(p.Mass), inertia: reals(p.Inertia), velocity: reals(p.Velocity),
 		count: ints(p.Count), body_a: ints(p.BodyA), body_b: ints(p.BodyB), arm_a: reals(p.ArmA), arm_b: reals(p.ArmB),
-		frame: reals(p.Frame), friction: reals(p.Friction), target: reals(p.Target), warm: reals(p.Warm),
-		impulse: reals(p.Impulse), solved: reals(p.Solved), residual: reals(p.Residual), scale: reals(p.Scale),
-		primal: reals(p.Primal), dual: reals(p.Dual), complementarity: reals(p.Complementarity),
-		sweeps: ints(p.Sweeps)}
+		frame: reals(p.Frame), friction: reals(p.Friction), target: reals(p.Target),
+		compliance: reals(p.Compliance), warm: reals(p.Warm), impulse: reals(p.Impulse), solved: reals(p.Solved),
+		residual: reals(p.Residual), scale: reals(p.Scale), primal: reals(p.Primal), dual: reals(p.Dual),
+		complementarity: reals(p.Complementarity), sweeps: ints(p.Sweeps)}
 }
 
 // Sweep solves a group of worlds, 1 to [Width] indices, by sweeps from the warm start. It writes the impulses of the
@@ -245,8 +245,8 @@ func (c *Columns) state() C.contact_state {
 func (c *Columns) problem(warm []float64) C.contact_columns {
 	return C.contact_columns{inertia: reals(c.Inertia), velocity: reals(c.Free), count: ints(c.Count),
 		body_a: ints(c.BodyA), body_b: ints(c.BodyB), arm_a: reals(c.ArmA), arm_b: reals(c.ArmB), frame: reals(c.Frame),
-		friction: reals(c.Friction), target: reals(c.Target), warm: reals(warm), impulse: reals(c.Impulse),
-		solved: reals(c.Solved), complementarity: reals(c.Complementarity)}
+		friction: reals(c.Friction), target: reals(c.Target), compliance: reals(c.Compliance), warm: reals(warm),
+		impulse: reals(c.Impulse), solved: reals(c.Solved), complementarity: reals(c.Complementarity)}
 }
 
 // Prepare finds the state of the bodies of the worlds in list before the solve, and returns the worlds that it leaves,

@@ -8,7 +8,6 @@
 // of a world depend on its own problem alone, not on the other worlds of a group or its lane. AVX-512, AVX2 and NEON
 // fuse the same products with the same sums, so that their answers have the same bits; the portable variant fuses none.
 // So calls of few worlds take AVX2 in place of AVX-512.
-// Contacts must not have compliance.
 //
 // A call belongs to one goroutine, and so does its [Scratch]. There is no error: input is checked by the caller.
 // Without cgo [Supported] is empty, and nothing else may be called.
@@ -18,14 +17,15 @@ package contact
 const Portable = "portable"
 
 // Problem is columns of W worlds of B bodies and C contacts, as in contact.Problem. None is empty but for
-// Target and Warm, which may be absent.
+// Target, Compliance and Warm, which may be absent.
 type Problem struct {
 	Bodies, Contacts int
 
 	Mass, Inertia, Velocity []float64 // [W,B], [W,B,6], [W,B,6]
 	Count, BodyA, BodyB     []int32   // [W], [W,C], [W,C]
 	ArmA, ArmB, Frame       []float64 // [W,C,3], [W,C,3], [W,C,3,3]
-	Friction, Target, Warm  []float64 // [W,C], [W,C], [W,C,3]
+	Friction, Target        []float64 // [W,C], [W,C]
+	Compliance, Warm        []float64 // [W,C,2], [W,C,3]
 
 	Impulse                       []float64 // [W,C,3] the answer; rows from Count on are not written
 	Solved                        []float64 // [W,B,6] velocities that follow

@@ -43,6 +43,7 @@ static contact_columns problem(void) {
                          .frame = reals(WORLDS * CONTACTS * 9),
                          .friction = reals(WORLDS * CONTACTS),
                          .target = reals(WORLDS * CONTACTS),
+                         .compliance = reals(WORLDS * CONTACTS * 2),
                          .warm = reals(WORLDS * CONTACTS * 3),
                          .impulse = reals(WORLDS * CONTACTS * 3),
                          .solved = reals(WORLDS * BODIES * 6),
@@ -53,6 +54,7 @@ static contact_columns problem(void) {
                          .complementarity = reals(WORLDS),
                          .sweeps = ints(WORLDS)};
     for (int i = 0; i < WORLDS * BODIES; i++) c.mass[i] = i % BODIES ? 1 : INFINITY;
+    for (int i = 0; i < WORLDS * CONTACTS * 2; i++) c.compliance[i] = 1e-3 * (i % 3);
     return c;
 }
 
@@ -134,7 +136,7 @@ static int solve(const contact_columns *c, int size, int convex, int full) {
                              .relaxation = 1,
                              .resolved = 1e-10};
         contact_columns given = *c;
-        if (!full) given.warm = given.target = NULL;
+        if (!full) given.warm = given.target = given.compliance = NULL;
         int32_t *world = ints(n);
         for (int l = 0; l < n; l++) world[l] = first + l, total += c->count[first + l];
         void *scratch = zeros(1, UNIT.sweep_scratch(BODIES, total));

@@ -117,6 +117,18 @@ def test_stack_stands_and_ball_falls() -> None:
     np.testing.assert_allclose(r.rotation[-1, 0, 0], [0, 0, np.sin(0.1), np.cos(0.1)], atol=1e-9)
 
 
+def test_compliant_crate_sinks() -> None:
+    """By ρgΔt²/(0.1·4) more than the slop; twice ρ, twice that."""
+    depth = []
+    for rho in (0.02, 0.04):
+        sim, position, rotation = crates(1, dt=2e-3, compliance=rho)
+        position[..., 2] -= 2e-5  # about the slop
+        depth.append(0.1 - sim.run(position, rotation, quat="wxyz", steps=200).position[-1, 0, 0, 2])
+    assert np.diff(depth) == pytest.approx(0.02 * GRAVITY * 4e-6 / 0.4, rel=0.01)
+    with pytest.raises(cl.OptionError, match="compliance"):
+        crates(1, compliance=-1.0)
+
+
 def test_thrown_needles_stay_above_the_ground() -> None:
     lib = cl.Library()
     half, worlds, steps = np.array([0.2, 0.01, 0.01]), 40, 60

@@ -475,8 +475,9 @@ static void call_simulation_open(void) {
     static const char *const options[] = {"model",         "contacts",         "accept",          "workers",
                                           "friction_rule", "restitution_rule", "restitution_law", "skips"};
     if (bad()) add_whole(&l, options[below(8)], below(3));
-    static const char *const reals_of[] = {"tolerance", "max_gap", "correction", "recovery_speed", "bounce_speed"};
-    if (bad()) add_number(&l, reals_of[below(5)], 0.01);
+    static const char *const reals_of[] = {"tolerance",      "max_gap",      "correction",
+                                           "recovery_speed", "bounce_speed", "compliance"};
+    if (bad()) add_number(&l, reals_of[below(6)], 0.01);
     if (one_in(4)) add_indices(&l, "friction_parts", 2, 1), add_positive(&l, "friction_part_values", 1);
     if (one_in(4)) add_indices(&l, "restitution_pairs", 4, 1), add_reals(&l, "restitution_pair_values", 1);
     close_list(&l);

@@ -5,7 +5,8 @@
 //	v ← v − A⁻¹Jᵀκ(Jv − c*),  λ ← λ − κ(Jv − c*), so that v remains v_free + M⁻¹Jᵀλ.
 //
 // A round leaves 1/(1 + κσ) of Jv − c*, for the eigenvalues σ of JM⁻¹Jᵀ that are not zero. With κ = 10⁴m these are some
-// multiples of 1/m. What no velocity meets is left, and adds to internal forces.
+// multiples of 1/m. What no velocity meets is left, and adds to internal forces. With a compliance R the equations are
+// c = Jv − c* + Rλ = 0, and the weight of an axis is K = 1/(1/κ + R): λ takes the step −Kc, which leaves Kc/κ of c.
 
 enum { ROUNDS = 2 };
 static const double weight = 1e4;
@@ -51,6 +52,15 @@ static int find_alone(group *g, int h) {
     return 0;
 }
 
+// stiffness sets the weights K of the axes of slot s, given κ.
+INLINE void stiffness(const group *g, int s, int h, VF kappa, VF k[3]) {
+    k[0] = k[1] = k[2] = kappa;
+    if (!g->soft) return;
+    const compliant *r = &g->compliance[s];
+    VF one = SET1(1);
+    k[0] = k[1] = kappa / FMA(kappa, d(r->t, h), one), k[2] = kappa / FMA(kappa, d(r->n, h), one);
+}
+
 // factor_alone forms A of every body and its factors.
 static void factor_alone(group *g, int h) {
     VF zero = SET1(0), one = SET1(1);
@@ -74,10 +84,11 @@ static void factor_alone(group *g, int h) {
             int index = side ? k->b : k->a;
             if (!g->bodies[index].moves) continue;
             lone *to = &g->lones[index];
-            VF j[3][6], kappa = d(to->weight, h);
+            VF j[3][6], weights[3];
+            stiffness(g, s, h, d(to->weight, h), weights);
             jacobian(k, side, h, j);
             for (int i = 0; i < 6; i++) {
-                VF x[3] = {kappa * j[0][i], kappa * j[1][i], kappa * j[2][i]};
+                VF x[3] = {weights[0] * j[0][i], weights[1] * j[1][i], weights[2] * j[2][i]};
                 for (int c = 0; c <= i; c++) {
                     VF y[3] = {j[0][c], j[1][c], j[2][c]};
                     put_d(to->factor[entry_of(i, c)], h, d(to->factor[entry_of(i, c)], h) + DOT(x, y));
@@ -152,11 +163,17 @@ static int start_alone(group *g, int h) {
         for (int b = 0; b < g->o->bodies; b++) memset(g->lones[b].change, 0, sizeof g->lones[b].change);
         for (int s = 0; s < g->n; s++) {
             slot *k = &g->slots[s];
-            VF c[3], kappa = d(g->lones[k->a].weight, h) + d(g->lones[k->b].weight, h);
+            VF c[3], weights[3], l[3] = {d(k->lambda[0], h), d(k->lambda[1], h), d(k->lambda[2], h)};
+            VF kappa = d(g->lones[k->a].weight, h) + d(g->lones[k->b].weight, h);
+            stiffness(g, s, h, kappa, weights);
             relative(g, k, h, c);
-            for (int i = 0; i < 3; i++) c[i] *= -kappa;
-            if (round > 0)
-                for (int i = 0; i < 3; i++) put_d(k->lambda[i], h, d(k->lambda[i], h) + c[i]);
+            soften(g, s, h, l, c);
+            for (int i = 0; i < 3; i++) c[i] *= -weights[i];
+            if (round > 0) {
+                for (int i = 0; i < 3; i++) put_d(k->lambda[i], h, l[i] + c[i]);
+                if (g->soft) // what the step has left of c
+                    for (int i = 0; i < 3; i++) c[i] *= SEL(LT(SET1(0), kappa), weights[i] / kappa, SET1(0));
+            }
             for (int side = 0; side < 2; side++) {
                 lone *to = &g->lones[side ? k->b : k->a];
                 VF j[3][6];

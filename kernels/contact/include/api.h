@@ -18,11 +18,11 @@ typedef struct {
     double resolved; // least speed scale relative to the speeds, see Options
 } contact_options;
 
-// The columns of a problem and its answer: those of Problem in doc.go. target and warm may be NULL.
+// The columns of a problem and its answer: those of Problem in doc.go. target, compliance and warm may be NULL.
 typedef struct {
     double *mass, *inertia, *velocity;
     int32_t *count, *body_a, *body_b;
-    double *arm_a, *arm_b, *frame, *friction, *target, *warm;
+    double *arm_a, *arm_b, *frame, *friction, *target, *compliance, *warm;
     double *impulse, *solved, *residual, *scale, *primal, *dual, *complementarity;
     int32_t *sweeps;
 } contact_columns;

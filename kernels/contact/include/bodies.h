@@ -388,17 +388,21 @@ INLINE void audit_contacts(const contact_scene *s, const contact_fixed *fixed, c
         }
         vec of_a = point_velocity(solved, a, gather_vec(c->arm_a, k, 3, 0));
         vec of_b = point_velocity(solved, b, gather_vec(c->arm_b, k, 3, 0));
-        double term[4][W];
+        double term[5][W];
+        int terms = 3;
         STOREU(term[0], -fa * dot(p, of_a)); // the work of bodies that do not move
         STOREU(term[1], fb * dot(p, of_b));
         STOREU(term[2], -(l.z * gather(c->target, k, 1, 0)));
-        if (!s->convex) {
-            vec u = sub(of_b, of_a);
-            VF x = dot(t1, u), y = dot(t2, u);
-            STOREU(term[3], gather(c->friction, k, 1, 0) * l.z * SQRT(x * x + y * y));
+        vec u = sub(of_b, of_a);
+        VF x = dot(t1, u), y = dot(t2, u);
+        if (c->compliance) {
+            VF rt = gather(c->compliance, k, 2, 0), rn = gather(c->compliance, k, 2, 1);
+            STOREU(term[terms++], rt * (l.x * l.x + l.y * l.y) + rn * (l.z * l.z)); // λᵀRλ
+            x += rt * l.x, y += rt * l.y;
         }
+        if (!s->convex) STOREU(term[terms++], gather(c->friction, k, 1, 0) * l.z * SQRT(x * x + y * y));
         for (int l0 = 0; l0 < W; l0 += SUMS < W ? SUMS : W)
-            for (int j = 0; j < (s->convex ? 3 : 4); j++)
+            for (int j = 0; j < terms; j++)
                 for (int m = 0; m < (SUMS < W ? SUMS : W); m++) {
                     defect[(i + l0 + m) % SUMS] += term[j][l0 + m];
                     sizes[(i + l0 + m) % SUMS] += __builtin_fabs(term[j][l0 + m]);

@@ -26,6 +26,7 @@ typedef struct {
     four slip;          // c of base
     four outer, lambda, best;
     double friction, height, prox, shift;
+    four compliance;            // R, twice of the tangential axes and of the normal
     double trace, speed, scale; // h of the residual, the speeds at the contact, and the speed scale of its island
     double h[3][3];             // -dλ/ds
 } row;
@@ -125,6 +126,7 @@ static void heights(world *w) {
                     for (int x = 0; x < 6; x++) g[p][q] = fused(k[x], j[q][x], g[p][q]);
             }
         }
+        for (int k = 0; k < 3; k++) g[k][k] += r->compliance[k];
         r->height = largest_block(g);
         r->trace = g[0][0] + g[1][1] + g[2][2];
     }
@@ -314,6 +316,11 @@ INLINE void row_velocity(four out, const row *r, const four c, const eight *v) {
     }
 }
 
+// soften_row adds Rλ to c.
+INLINE void soften_row(four c, const row *r, const four l) {
+    for (int i = 0; i < FOUR; i += W) STOREU(c + i, FMA(LOADU(r->compliance + i), LOADU(l + i), LOADU(c + i)));
+}
+
 static double larger(double x, double y) { return x > y || x != x ? x : y; }
 
 // row_dual_distance is the distance of c from the dual cone {c_N ≥ μ‖c_T‖}.
@@ -377,20 +384,22 @@ static void set_row_scales(world *w) {
     }
 }
 
-// cone_force minimizes ½r‖λ‖² + sᵀλ over K and sets h = -dλ/ds.
-static void cone_force(const double s[3], double mu, double r, double l[3], double h[3][3]) {
+// cone_force minimizes ½λᵀRλ + sᵀλ over K, R = diag(p, p, r), and sets h = -dλ/ds.
+static void cone_force(const double s[3], double mu, double p, double r, double l[3], double h[3][3]) {
     double t = norm2(s), edge = mu * t;
     memset(h, 0, 9 * sizeof(double));
     if (s[2] >= edge) { // open
         l[0] = l[1] = l[2] = 0;
         return;
     }
-    if (t <= -mu * s[2]) { // stick
-        h[0][0] = h[1][1] = h[2][2] = 1 / r;
-        for (int i = 0; i < 3; i++) l[i] = -s[i] / r;
+    double ratio = p == r ? 1 : r / p;
+    if (t * ratio <= -mu * s[2]) { // stick
+        h[0][0] = h[1][1] = 1 / p, h[2][2] = 1 / r;
+        for (int i = 0; i < 2; i++) l[i] = -s[i] / p;
+        l[2] = -s[2] / r;
         return;
     }
-    double q = fused(mu * mu, r, r), n = (edge - s[2]) / q, dx = 0, dy = 0;
+    double q = fused(mu * mu, p, r), n = (edge - s[2]) / q, dx = 0, dy = 0;
     if (t > 0) {
         dx = -s[0] / t, dy = -s[1] / t;
         double w = mu * n / t; // across the slip
@@ -403,9 +412,9 @@ static void cone_force(const double s[3], double mu, double r, double l[3], doub
     }
 }
 
-// disc_force is the normal law max(0, -s_N/r), then -s_T/r projected on the disc of radius μλ_N. h is not symmetric
+// disc_force is the normal law max(0, -s_N/r), then -s_T/p projected on the disc of radius μλ_N. h is not symmetric
 // where the contact slides.
-static void disc_force(const double s[3], double mu, double r, double l[3], double h[3][3]) {
+static void disc_force(const double s[3], double mu, double p, double r, double l[3], double h[3][3]) {
     memset(h, 0, 9 * sizeof(double));
     l[0] = l[1] = l[2] = 0;
     double n = -s[2] / r;
@@ -413,9 +422,9 @@ static void disc_force(const double s[3], double mu, double r, double l[3], doub
     l[2] = n;
     h[2][2] = 1 / r;
     double t = norm2(s), radius = mu * n;
-    if (t <= radius * r) {
-        h[0][0] = h[1][1] = 1 / r;
-        l[0] = -s[0] / r, l[1] = -s[1] / r;
+    if (t <= radius * p) {
+        h[0][0] = h[1][1] = 1 / p;
+        l[0] = -s[0] / p, l[1] = -s[1] / p;
         return;
     }
     double dx = -s[0] / t, dy = -s[1] / t, w = radius / t;
@@ -453,10 +462,11 @@ static void forces(world *w, eight *v, int convex) {
         row_velocity(s, r, r->slip, v);
         for (int k = 0; k < FOUR; k += W) STOREU(s + k, FNMA(SET1(r->prox), LOADU(r->outer + k), LOADU(s + k)));
         s[2] += r->shift;
-        if (convex) cone_force(s, r->friction, r->prox, r->lambda, r->h);
-        else disc_force(s, r->friction, r->prox, r->lambda, r->h);
-        const double *l = r->lambda;
+        const double *l = r->lambda, rt = r->compliance[0], rn = r->compliance[2];
+        if (convex) cone_force(s, r->friction, r->prox + rt, r->prox + rn, r->lambda, r->h);
+        else disc_force(s, r->friction, r->prox + rt, r->prox + rn, r->lambda, r->h);
         w->energy = fused(0.5 * r->prox, dot3(l[0], l[0], l[1], l[1], l[2], l[2]), w->energy);
+        w->energy = fused(0.5 * rt, fused(l[0], l[0], l[1] * l[1]), fused(0.5 * rn * l[2], l[2], w->energy));
         four change;
         for (int k = 0; k < FOUR; k += W) STOREU(change + k, LOADU(l + k) - LOADU(r->outer + k));
         add_force(w, r, change);
@@ -488,9 +498,11 @@ static double keep_rows(world *w, int outer) {
     for (int i = 0; i < w->n; i++) {
         row *r = &w->rows[i];
         four c;
+        const double *l = outer ? r->outer : r->lambda;
         row_velocity(c, r, r->fixed, w->trial);
+        soften_row(c, r, l);
         if (!w->o->convex) c[2] = fused(r->friction, norm2(c), c[2]);
-        double of = row_residual(outer ? r->outer : r->lambda, c, r->friction, r->trace);
+        double of = row_residual(l, c, r->friction, r->trace);
         e = larger(of == 0 ? 0 : of / r->scale, e);
     }
     if (e < w->best) {
@@ -587,7 +599,12 @@ static void newton(world *w) {
         for (int i = 0; i < w->n; i++) {
             row *r = &w->rows[i];
             r->prox = rho * r->height, r->shift = 0;
-            if (convex && !convex_model) { r->shift = r->friction * norm2(r->slip); }
+            if (convex && !convex_model) {
+                four c;
+                memcpy(c, r->slip, sizeof c);
+                soften_row(c, r, r->outer);
+                r->shift = r->friction * norm2(c);
+            }
         }
         memset(w->v, 0, sizeof(eight) * w->bodies);
         if (inner(w, convex, &used, &ended)) return;
@@ -668,6 +685,7 @@ static CONTACT_NEWTON(newton_world) {
                  *velocity = p->velocity + 6 * first_body;
     const int32_t *body_a = p->body_a + first, *body_b = p->body_b + first;
     const double *target = p->target ? p->target + first : 0;
+    const double *compliance = p->compliance ? p->compliance + 2 * first : 0;
     double *impulse = p->impulse + 3 * first;
     int64_t most = most_moving(o->bodies, n);
     char *memory = scratch;
@@ -707,6 +725,8 @@ static CONTACT_NEWTON(newton_world) {
         r->fixed[2] = target ? -target[i] * (1 / u->speed) : 0;
         r->speed = __builtin_fabs(r->fixed[2]);
         r->friction = p->friction[first + i];
+        memset(r->compliance, 0, sizeof r->compliance);
+        for (int k = 0; compliance && k < 3; k++) r->compliance[k] = compliance[2 * i + k / 2] * u->mass;
         int a = body_a[i], b = body_b[i];
         r->a =
             side(r, u, a, a < 0 ? -1 : index[a], p->arm_a + 3 * (first + i), p->frame + 9 * (first + i), velocity, -1);

@@ -9,6 +9,8 @@
 //
 // A block of sweeps changes velocities by dv, in float32. It starts from c, which is formed in float64 from the
 // impulses alone and then rounded. So the error of a block is relative to the changes within it, not to the velocities.
+//
+// Compliances are in a column beside the slots, which the sweeps of a group without any do not read.
 
 #include "api.h"
 #include "arithmetic.h"
@@ -49,6 +51,12 @@ typedef struct {
     slim g_xn, g_yn;
 } slot;
 
+// The compliance R of a slot: of both tangential axes, and of the normal. moved is what a block has added to λ so far.
+typedef struct {
+    wide t, n;
+    slim t32, n32, moved[3];
+} compliant;
+
 // A body in the start of alone.h. factor is the lower triangle of A, and then its factors LDLᵀ with 1/D; change is
 // Jᵀκ(c* − Jv).
 typedef struct {
@@ -68,6 +76,8 @@ typedef struct {
     body *bodies;
     lone *lones; // see alone.h
     slot *slots;
+    compliant *compliance;  // of each slot
+    int soft;               // a contact of the group has a compliance
     entry *entries[WORLDS]; // [contacts] of each world
     int32_t n;              // slots
     double best[WORLDS];    // least residual of each world, relative to its scale
@@ -142,8 +152,8 @@ static void list(group *g, const contact_columns *p, const int32_t *world) {
     }
 }
 
-static void load_contact(slot *s, const units *u, int l, int64_t k, const contact_columns *p, int world_is_a,
-                         int world_is_b) {
+static void load_contact(slot *s, compliant *r, const units *u, int l, int64_t k, const contact_columns *p,
+                         int world_is_a, int world_is_b) {
     double length = 1 / u->length, impulse = 1 / u->impulse;
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) s->axis[i][j][l] = p->frame[9 * k + 3 * i + j];
@@ -153,6 +163,18 @@ static void load_contact(slot *s, const units *u, int l, int64_t k, const contac
     }
     s->friction[l] = p->friction[k];
     s->bias[l] = p->target ? -p->target[k] * (1 / u->speed) : 0;
+    if (r) r->t[l] = p->compliance[2 * k] * u->mass, r->n[l] = p->compliance[2 * k + 1] * u->mass;
+}
+
+// is_soft reports whether a contact of a world of the group has a compliance.
+static int is_soft(const contact_options *o, const contact_columns *p, const int32_t *world) {
+    if (!p->compliance) return 0;
+    for (int l = 0; l < o->worlds; l++) {
+        const double *r = p->compliance + 2 * (int64_t)world[l] * o->contacts;
+        for (int i = 0; i < 2 * p->count[world[l]]; i++)
+            if (r[i] != 0) return 1;
+    }
+    return 0;
 }
 
 static void load_contacts(group *g, const contact_columns *p, const int32_t *world) {
@@ -170,7 +192,9 @@ static void load_contacts(group *g, const contact_columns *p, const int32_t *wor
         }
         if (least == UINT64_MAX) return;
         slot *s = &g->slots[g->n];
+        compliant *r = g->soft ? &g->compliance[g->n] : 0;
         memset(s->axis, 0, (char *)s->axis32 - (char *)s->axis);
+        if (r) memset(r, 0, sizeof *r);
         int64_t k = (int64_t)world[first] * contacts + g->entries[first][at[first]].contact;
         s->a = p->body_a[k] < 0 ? bodies : p->body_a[k];
         s->b = p->body_b[k] < 0 ? bodies : p->body_b[k];
@@ -181,7 +205,7 @@ static void load_contacts(group *g, const contact_columns *p, const int32_t *wor
             if (e->key != least) continue;
             at[l]++;
             s->source[l] = e->contact;
-            load_contact(s, &g->units[l], l, (int64_t)world[l] * contacts + e->contact, p, s->a == bodies,
+            load_contact(s, r, &g->units[l], l, (int64_t)world[l] * contacts + e->contact, p, s->a == bodies,
                          s->b == bodies);
         }
         for (int h = 0; h < PARTS; h++) {
@@ -193,6 +217,7 @@ static void load_contacts(group *g, const contact_columns *p, const int32_t *wor
                 NARROW(s->lambda32[i] + o, d(s->lambda[i], h));
             }
             NARROW(s->friction32 + o, d(s->friction, h));
+            if (r) NARROW(r->t32 + o, d(r->t, h)), NARROW(r->n32 + o, d(r->n, h));
         }
     }
 }
@@ -242,6 +267,10 @@ static void prepare(group *g) {
                 VF sum = FMA(ma + mb, DOT(axis[i], axis[j]), DOT(qa[j], ka) + DOT(qb[j], kb));
                 block[i][j] = block[j][i] = sum;
             }
+        }
+        if (g->soft) {
+            const compliant *r = &g->compliance[s];
+            block[0][0] += f(r->t32), block[1][1] += f(r->t32), block[2][2] += f(r->n32);
         }
         if (g->o->convex) {
             VF step = relaxation * inverse_of(largest(block));
@@ -318,6 +347,14 @@ INLINE void relative(const group *g, const slot *k, int h, VF c[3]) {
     c[2] += d(k->bias, h);
 }
 
+// soften adds Rλ of slot s to c.
+INLINE void soften(const group *g, int s, int h, const VF l[3], VF c[3]) {
+    if (!g->soft) return;
+    const compliant *r = &g->compliance[s];
+    VF t = d(r->t, h), n = d(r->n, h);
+    c[0] = FMA(t, l[0], c[0]), c[1] = FMA(t, l[1], c[1]), c[2] = FMA(n, l[2], c[2]);
+}
+
 // present is where a world has the contact of a slot.
 INLINE VM present(const slot *k, int h) {
     VF n[3] = {d(k->axis[2][0], h), d(k->axis[2][1], h), d(k->axis[2][2], h)};
@@ -356,6 +393,7 @@ static VF measure(group *g, int h) {
         VF c[3], l[3];
         for (int i = 0; i < 3; i++) l[i] = d(k->lambda[i], h);
         relative(g, k, h, c);
+        soften(g, s, h, l, c);
         for (int i = 0; i < 3; i++) NARROW(k->c[i] + W * h, c[i]);
         if (!g->o->convex) c[2] = FMA(d(k->friction, h), SQRT(FMA(c[0], c[0], c[1] * c[1])), c[2]);
         most = max_nan(ratio_of(k, h, natural(k, h, l, c)), most);
@@ -377,6 +415,7 @@ static residuals residuals_of(const group *g, int h) {
         VF c[3], l[3], mu = d(k->friction, h);
         for (int i = 0; i < 3; i++) l[i] = d(k->lambda[i], h);
         relative(g, k, h, c);
+        soften(g, s, h, l, c);
         VF slip = SQRT(FMA(c[0], c[0], c[1] * c[1])), force = SQRT(FMA(l[0], l[0], l[1] * l[1]));
         if (!g->o->convex) c[2] += mu * slip;
         e.dual = max_nan(dual_distance(c, slip, mu), e.dual);
@@ -397,7 +436,8 @@ INLINE VF length_of(const wide x[3], int h) {
     return SQRT(DOT(y, y));
 }
 
-// set_traces sets h of the slots: a body of mass m and inertia I adds 3/m + ‖r‖²·tr I⁻¹ − rᵀI⁻¹r.
+// set_traces sets h of the slots: a body of mass m and inertia I adds 3/m + ‖r‖²·tr I⁻¹ − rᵀI⁻¹r, and the compliance
+// its trace.
 static void set_traces(group *g, int h) {
     for (int s = 0; s < g->n; s++) {
         slot *k = &g->slots[s];
@@ -412,6 +452,7 @@ static void set_traces(group *g, int h) {
             trace +=
                 FMA(SET1(3), d(b->inverse_mass, h), DOT(r, r) * (inverse[0] + inverse[1] + inverse[2])) - DOT(r, q);
         }
+        if (g->soft) trace += SET1(2) * d(g->compliance[s].t, h) + d(g->compliance[s].n, h);
         put_d(k->height, h, trace);
         put_d(k->inverse_height, h, SEL(LT(SET1(0), trace), SET1(1) / trace, SET1(0)));
     }
@@ -495,10 +536,10 @@ INLINE void push(body *to, const VF r[3], const VF p[3], int sign) {
     }
 }
 
-// sweep updates the impulses of every slot, and dv with them.
+// sweep updates the impulses of every slot, and dv with them. soft: of a group with compliances.
 //
 // NCP [AGIMUS2023, Contacts, Alg. 5] with the tangential step 1/λ_max(G_TT); CCP [Alg. 2] with a step of all axes.
-INLINE void sweep(group *g, int convex) {
+INLINE void sweep(group *g, int convex, int soft) {
     VF zero = SET1(0), one = SET1(1), tiny = SET1(1e-30f);
     for (int s = 0; s < g->n; s++) {
         slot *k = &g->slots[s];
@@ -519,6 +560,12 @@ INLINE void sweep(group *g, int convex) {
             for (int i = 0; i < 3; i++) u[i] -= f(a->dv[i]) + x[i];
         }
         for (int i = 0; i < 3; i++) c[i] = f(k->c[i]) + DOT(axis[i], u);
+        if (soft) {
+            const compliant *r = &g->compliance[s];
+            VF t = f(r->t32);
+            c[0] = FMA(t, f(r->moved[0]), c[0]), c[1] = FMA(t, f(r->moved[1]), c[1]);
+            c[2] = FMA(f(r->n32), f(r->moved[2]), c[2]);
+        }
         VF step_n = f(k->step_n), step_t = f(k->step_t), next[3];
         next[2] = FNMA(c[2], step_n, l[2]);
         if (convex) {
@@ -543,6 +590,7 @@ INLINE void sweep(group *g, int convex) {
         for (int i = 0; i < 3; i++) {
             VF step = next[i] - l[i];
             put_f(k->lambda32[i], next[i]);
+            if (soft) put_f(g->compliance[s].moved[i], f(g->compliance[s].moved[i]) + step);
             for (int j = 0; j < 3; j++) p[j] = FMA(axis[i][j], step, p[j]);
         }
         if (b->moves) push(b, rb, p, 1);
@@ -675,7 +723,8 @@ static int start(group *g) {
 }
 
 static int64_t sweep_scratch(int32_t bodies, int64_t contacts) {
-    return (int64_t)(sizeof(body) + sizeof(lone)) * (bodies + 1) + contacts * (int64_t)(sizeof(slot) + sizeof(entry));
+    return (int64_t)(sizeof(body) + sizeof(lone)) * (bodies + 1) +
+           contacts * (int64_t)(sizeof(slot) + sizeof(compliant) + sizeof(entry));
 }
 
 static CONTACT_SWEEP(sweep_worlds) {
@@ -686,7 +735,9 @@ static CONTACT_SWEEP(sweep_worlds) {
     int64_t total = 0; // contacts of the group: there are as many slots at most
     for (int l = 0; l < o->worlds; l++) total += count[world[l]];
     g.lones = (lone *)(g.slots + total);
-    entry *entries = (entry *)(g.lones + o->bodies + 1);
+    g.compliance = (compliant *)(g.lones + o->bodies + 1);
+    g.soft = is_soft(o, p, world);
+    entry *entries = (entry *)(g.compliance + total);
     for (int l = 0; l < o->worlds; l++) {
         g.entries[l] = entries;
         entries += count[world[l]];
@@ -710,9 +761,13 @@ static CONTACT_SWEEP(sweep_worlds) {
     end_slow(&g);
     for (int k = 0; open && k < o->sweeps && !is_set(stop);) {
         for (int b = 0; b < o->bodies; b++) memset(g.bodies[b].dv, 0, sizeof g.bodies[b].dv);
+        for (int s = 0; g.soft && s < g.n; s++) memset(g.compliance[s].moved, 0, sizeof g.compliance[s].moved);
         for (int end = k + SWEEPS_PER_CHECK < o->sweeps ? k + SWEEPS_PER_CHECK : o->sweeps; k < end; k++) {
-            if (o->convex) sweep(&g, 1);
-            else sweep(&g, 0);
+            if (g.soft) {
+                if (o->convex) sweep(&g, 1, 1);
+                else sweep(&g, 0, 1);
+            } else if (o->convex) sweep(&g, 1, 0);
+            else sweep(&g, 0, 0);
         }
         for (int h = 0; h < PARTS; h++) {
             for (int s = 0; s < g.n; s++)

@@ -69,7 +69,9 @@ class Simulation(nat.Owner):
 
     ``dt`` is the time step in seconds. Penetrations beyond a slop of 1e-4 of the size are removed by the share
     ``correction`` of each step (negative: none), by ``recovery_speed`` m/s at most (default: √(g·size) of the pair);
-    approaches slower than ``bounce_speed`` m/s (default: g·dt) are not restituted. A world is solved if no residual of
+    approaches slower than ``bounce_speed`` m/s (default: g·dt) are not restituted. ``compliance`` softens contacts: by
+    so much of the inverse masses of both bodies (default: 0, rigid); with 1e-3 velocities and impulses are unique, and
+    a body at rest sinks into its n contacts by 1e-3·g·dt²/(correction·n) more. A world is solved if no residual of
     a contact exceeds ``tolerance`` times its speed scale (see :class:`Solution`). ``max_gap`` is the largest gap of a
     contact in metres (default: what the step may close). ``max_contacts`` limits the contacts of a world (default:
     memory alone does); a world with more is not advanced, nor is one whose pairs or contact problem are undecided,
@@ -105,6 +107,7 @@ class Simulation(nat.Owner):
         correction: float = 0.1,
         recovery_speed: float | None = None,
         bounce_speed: float | None = None,
+        compliance: float = 0.0,
         skip: Iterable[tuple[int, int]] = (),
         accept: bool = False,
         workers: int | None = None,
@@ -160,6 +163,7 @@ class Simulation(nat.Owner):
             correction=real("correction", correction) or -1.0,
             recovery_speed=0.0 if recovery_speed is None else real("recovery_speed", recovery_speed, 0, above=True),
             bounce_speed=0.0 if bounce_speed is None else real("bounce_speed", bounce_speed, 0, above=True),
+            compliance=real("compliance", compliance, 0),
             contacts=0 if max_contacts is None else whole("max_contacts", max_contacts, 1),
             accept=int(accept),
             workers=0 if workers is None else whole("workers", workers, 1),
