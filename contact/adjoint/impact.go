@@ -24,6 +24,14 @@ import (
 // over the contacts that bounce, by times and impulses, arms, frames and inertias. What the sum itself would change of
 // the motion is left out: the state that is differentiated is that of the step.
 //
+// Velocities have a term too. Under the acceleration a along the normal the approach at the time t is c + a·t, and after
+// the bounce a acts for Δt − t, where the step has the target −e·c:
+//
+//	c⁺ = −e·(c + a·t) + a·(Δt − t),  so that ∂c⁺/∂t = −(1 + e)·a,
+//
+// with a from the velocities before the step and without impulses. A ball pushed into another one by a force hits it
+// later, and so faster, the farther it is away: this is all that the velocity of the other one knows of the distance.
+//
 // Impacts without restitution need none of this. Their targets are −φ/Δt, which takes the bodies to where they touch at
 // the end of the step.
 
@@ -109,6 +117,25 @@ func (x *Steps) addImpacts(r *contact.PartRecord) {
 		x.displace(r, r.Problem.BodyA[c], r3.Scale(-1, force), time, r.Problem.ArmA[3*c:], x.gradient.ArmA[3*c:])
 		x.displace(r, r.Problem.BodyB[c], force, time, r.Problem.ArmB[3*c:], x.gradient.ArmB[3*c:])
 	}
+}
+
+// byAcceleration adds the cotangents of the time of an impact by its target, under the acceleration along the normal.
+func (x *Steps) byAcceleration(r *contact.PartRecord, c int, target float64) {
+	if x.Impacts != TimeOfImpact {
+		return
+	}
+	time, approach := x.timeOf(r, c)
+	free := dot(vecOf(r.Problem.Frame[9*c+6:]), r3.Sub(freeAt(&r.Problem, r.Problem.BodyB[c], r.Problem.ArmB[3*c:]),
+		freeAt(&r.Problem, r.Problem.BodyA[c], r.Problem.ArmA[3*c:])))
+	rule := &r.Contacts[c]
+	byTime := -(1 + rule.Factor*rule.Restitution) * (free - approach) / r.TimeStep * target
+	x.impacts[c].gap -= byTime / approach
+	x.impacts[c].approach -= byTime * time / approach
+}
+
+// freeAt is the velocity of a body at an arm without impulses.
+func freeAt(p *contact.Problem, b int32, arm []float64) r3.Vec {
+	return r3.Add(vecOf(p.Velocity[6*b:]), cross(vecOf(p.Velocity[6*b+3:]), vecOf(arm)))
 }
 
 // displace adds what the force of an impact at an arm gives to the arm, the mass and the inertia of a body.

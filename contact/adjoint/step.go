@@ -264,6 +264,7 @@ func (x *Steps) pair(r *contact.PartRecord, p *contact.PairRecord, g *StepGradie
 		case contact.RecoversMost:
 			shared.recovery(&x.o, p.Size, target)
 		case contact.Bounces:
+			x.byAcceleration(r, c, target)
 			late := &x.impacts[c]
 			bar.Gap[k] = late.gap
 			approach := x.bounce(r, p, c, late.approach-target*rule.Factor*rule.Restitution, &normal, &armA, &armB)

@@ -393,6 +393,9 @@ func (k *stepKind) differences(t testing.TB, rng *rand.Rand, worlds, directions 
 		for w := range worlds {
 			bars[w] = randomBar(rng, scene)
 		}
+		if k.impacts == TimeOfImpact {
+			late.hasten(steps, record.Worlds, bars, scene)
+		}
 		const h = 4e-4
 		for _, x := range []float64{h, -h, 2 * h, -2 * h, h / 2, -h / 2} {
 			q := p.at(d, x)
@@ -454,6 +457,7 @@ func (k *stepKind) differences(t testing.TB, rng *rand.Rand, worlds, directions 
 type lateness struct {
 	offset  [][]r3.Vec // of the centers of mass from the positions after the step
 	bounces []int
+	hurry   [][]float64 // of the contacts of each world, what a cotangent gives to the time of their impact by its target
 }
 
 func newLateness(worlds []contact.WorldRecord) *lateness {
@@ -477,12 +481,47 @@ func newLateness(worlds []contact.WorldRecord) *lateness {
 	return x
 }
 
-// value is −Σ t·⟨M⁻¹Jᵀλ, bar⟩ of a world.
+// hasten finds the slopes −(1 + e)·a of targets by the times of impacts at the steps of records, a from the velocities
+// of contact problems and those before, times the cotangents of targets. The latter are those of the derivative of
+// the problem, which has tests of its own.
+func (x *lateness) hasten(steps *Steps, worlds []contact.WorldRecord, bars []*StateCotangent, scene *contact.Scene) {
+	x.hurry = make([][]float64, len(worlds))
+	for w := range worlds {
+		bar := &StateCotangent{Pose: slices.Clone(bars[w].Pose), Velocity: slices.Clone(bars[w].Velocity),
+			Momentum: slices.Clone(bars[w].Momentum)}
+		report := steps.VJP(&worlds[w], bar, newGradient(scene))
+		if report.Smoothness == None || len(worlds[w].Parts) != 1 {
+			continue
+		}
+		r := &worlds[w].Parts[0]
+		for c := range r.Contacts {
+			slope := 0.0
+			if rule := &r.Contacts[c]; rule.Rule == contact.Bounces {
+				pair := &r.Pairs[rule.Pair]
+				a, b := &r.Bodies[pair.BodyA], &r.Bodies[pair.BodyB]
+				gained := func(body *contact.BodyRecord, index int32, arm []float64) r3.Vec {
+					lin := r3.Sub(vecOf(r.Problem.Velocity[6*index:]), body.Velocity)
+					ang := r3.Sub(vecOf(r.Problem.Velocity[6*index+3:]), body.Spin)
+					return r3.Add(lin, cross(ang, vecOf(arm)))
+				}
+				change := r3.Sub(gained(b, pair.BodyB, r.Problem.ArmB[3*c:]), gained(a, pair.BodyA, r.Problem.ArmA[3*c:]))
+				acceleration := dot(vecOf(r.Problem.Frame[9*c+6:]), change) / r.TimeStep
+				slope = -(1 + rule.Factor*rule.Restitution) * acceleration * steps.gradient.Target[c]
+			}
+			x.hurry[w] = append(x.hurry[w], slope)
+		}
+	}
+}
+
+// value is −Σ t·⟨M⁻¹Jᵀλ, bar⟩ of a world, and what the times give to targets.
 func (x *lateness) value(bar *StateCotangent, r *contact.WorldRecord, scene *contact.Scene, w int) (sum float64) {
 	if len(r.Parts) != 1 {
 		return math.NaN()
 	}
 	p := &r.Parts[0]
+	if x.hurry[w] != nil && len(x.hurry[w]) != len(p.Contacts) {
+		return math.NaN()
+	}
 	for c := range p.Contacts {
 		if p.Contacts[c].Rule != contact.Bounces {
 			continue
@@ -495,6 +534,9 @@ func (x *lateness) value(bar *StateCotangent, r *contact.WorldRecord, scene *con
 		ra, rb := vecOf(p.Problem.ArmA[3*c:]), vecOf(p.Problem.ArmB[3*c:])
 		approach := dot(q[2], r3.Sub(r3.Add(b.Velocity, cross(b.Spin, rb)), r3.Add(a.Velocity, cross(a.Spin, ra))))
 		time := -pair.Manifold.Points[c-int(pair.First)].Gap / approach
+		if x.hurry[w] != nil {
+			sum += x.hurry[w][c] * time
+		}
 		for _, side := range []struct {
 			body       int32
 			arm, force r3.Vec
@@ -513,8 +555,8 @@ func (x *lateness) value(bar *StateCotangent, r *contact.WorldRecord, scene *con
 	return sum
 }
 
-// TestImpactsAgainstDifferences: the derivative by the time of impact is that of the step, and of what impulses of
-// bounces displace by their times.
+// TestImpactsAgainstDifferences: the derivative by the time of impact is that of the step, of what impulses of bounces
+// displace by their times, and of the velocities that accelerations give until then.
 func TestImpactsAgainstDifferences(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 7))
 	bounces := 0

@@ -43,8 +43,8 @@ def forces(s: Setup) -> Any:
     return out
 
 
-def derive(s: Setup) -> Answer:
-    """Reverse-mode through a run with a tape."""
+def derive(s: Setup, impacts: Any) -> Answer:
+    """Reverse-mode through a run with a tape; ``impacts`` names the derivative."""
     sim, (position, rotation, velocity), n = simulation(s), state(s), len(s.position)
 
     def once() -> Any:
@@ -53,7 +53,7 @@ def derive(s: Setup) -> Answer:
         )
         at, cotangent = run.position[-1, 0, :n, :2], np.zeros((1, 1, n + len(s.planes), 3))
         cotangent[0, 0, :n, :2] = s.slope(at)
-        return at, run.vjp(position=cotangent)
+        return at, run.vjp(position=cotangent, impacts=impacts)
 
     once()
     began = time.process_time()
@@ -66,4 +66,7 @@ def derive(s: Setup) -> Answer:
     return Answer(total, g.position[0, :n, :2], g.velocity[0, :n, :2], u0, spent, note)
 
 
-METHODS: Final[dict[str, tuple[str, Method]]] = {"Clearance, discrete step": ("", derive)}
+METHODS: Final[dict[str, tuple[str, Method]]] = {
+    "Clearance, discrete step": ("", lambda s: derive(s, "discrete")),
+    "Clearance, time of impact": ("", lambda s: derive(s, "time_of_impact")),
+}
