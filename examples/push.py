@@ -10,14 +10,16 @@ by ranks). Both have the same budget of world-steps; a step of a backward pass c
 python examples/push.py push.svg   (needs PyTorch)
 """
 
+import importlib
 import sys
 from typing import Any
 
 import numpy as np
-import torch
 
 from clearance import Library, contact
 from clearance.torch import run
+
+torch: Any = importlib.import_module("torch")
 
 SEEDS, ASKED, STEPS, PAIRS = 10, 25, 4, 16  # each force acts for four steps of 10 ms
 SIZES = ((8, 32), (1, 32), (32, 2))

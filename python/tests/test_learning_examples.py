@@ -47,8 +47,7 @@ def test_push(how: str) -> None:
     """The median cost falls, with gradients and without."""
     if importlib.util.find_spec("torch") is None:
         pytest.skip(NO_TORCH)
-    import torch
-
+    torch: Any = importlib.import_module("torch")
     torch.set_num_threads(1)
     budget = 4_000 if how == "gradient" else 40_000
     spent, cost = load("push").train(how, budget=budget, worlds=2)
