@@ -16,6 +16,14 @@ import (
 //
 //	dn = (α·e×n + β·n×d)/D,  α = −ω_A·(d×n),  β = −ω_B·(e×n).
 
+// Of parallel segments, such as those of two cylinders that lie side by side, the normal stays orthogonal to one, which
+// depends on the motion; the mean is taken. Across them, along o, it follows the nearest points a and b in the middle
+// of their common part,
+//
+//	(δ + H_A + H_B)·o·dn = o·(v_b − v_a + H_A·ω_A×n + H_B·ω_B×n),
+//
+// with the radii of curvature H.
+
 // NormalRule says how a normal moves.
 type NormalRule uint8
 
@@ -27,6 +35,7 @@ const (
 	EitherFace                   // it is that of two parallel faces, neither inside the other
 	Edges                        // it is orthogonal to an edge of either
 	Centers                      // it is that of the centers of two balls
+	Sides                        // it is orthogonal to parallel segments
 )
 
 const (
@@ -34,6 +43,7 @@ const (
 	exactFace     = 1e-8 // as parallelFaces, of a face that determines the normal
 	sameHeight    = 1e-8 // difference along the normal, relative to the size of the pair, of equally near points
 	insideFace    = 1e-9 // distance from the boundary, relative to the size of the pair, that counts as inside
+	parallelSides = 1e-7 // the largest sine of the angle of segments, and between them and the normal, that are parallel
 	shallow       = 0.1  // largest depth, relative to the distance from the boundary and the thickness of the shapes
 )
 
@@ -71,7 +81,49 @@ func (w *Workspace) setNormalRule(p *Pair, g *PointsGradient) {
 		g.Rule = FaceOfA
 	case faceB:
 		g.Rule = FaceOfB
+	case a.segment() && b.segment():
+		w.setSides(p, g)
 	}
+}
+
+// setSides sets the rule of parallel segments.
+func (w *Workspace) setSides(p *Pair, g *PointsGradient) {
+	size := p.A.size + p.B.size
+	ends, ok := w.commonEnds(size)
+	if !ok {
+		return
+	}
+	dx, dy, _ := direction(&w.fa)
+	a, b := newSegment(&w.fa, dx, dy), newSegment(&w.fb, dx, dy)
+	sine := math.Abs(a.d.X*b.d.Y-a.d.Y*b.d.X) / (a.length * b.length)
+	sine = max(sine, math.Abs(a.d.Z)/a.length, math.Abs(b.d.Z)/b.length)
+	if !(sine <= parallelSides) {
+		return
+	}
+	at := r3.Scale(0.5, r3.Add(ends[0].pa, ends[1].pa))
+	at.Z += w.a.radius
+	distance := 0.5*(ends[0].pb.Z+ends[1].pb.Z) - w.b.radius - at.Z
+	curvatureA, curvatureB := w.a.sideCurvature(at), w.b.sideCurvature(r3.Vec{X: at.X, Y: at.Y, Z: at.Z + distance})
+	if !(distance+curvatureA+curvatureB > insideFace*size) {
+		return
+	}
+	g.Rule, g.Parallel = Sides, sine <= parallelEdges
+	g.CurvatureA, g.CurvatureB, g.Reach = curvatureA, curvatureB, distance+curvatureA+curvatureB
+	g.Side, g.Across = w.frame.MulVecT(r3.Vec{X: dx, Y: dy}), w.frame.MulVecT(r3.Vec{X: -dy, Y: dx})
+	g.ArmA = w.frame.MulVecT(r3.Sub(at, w.a.origin))
+	at.Z += distance
+	g.ArmB = w.frame.MulVecT(r3.Sub(at, w.b.origin))
+}
+
+// sideCurvature is the radius of curvature across a segment of the surface at a point, in the axes of the manifold.
+func (p *placed) sideCurvature(at r3.Vec) float64 {
+	if p.form != formFrustum {
+		return p.radius
+	}
+	// Of the side of a frustum the distance from the axis over the sine of the angle between it and the normal.
+	x := p.rot.MulVecT(r3.Sub(at, p.origin))
+	sine := 2 * p.half / p.slant
+	return math.Sqrt(x.X*x.X+x.Y*x.Y) / sine
 }
 
 // holds reports whether the corners of f that are nearest along sign·n lie inside a face, farther than margin from its
@@ -181,6 +233,17 @@ func (g *PointsGradient) NormalVJP(n, bar r3.Vec, a, b *[6]float64) {
 		spin(b, -r3.Dot(bar, r3.Cross(n, g.EdgeA))/det, r3.Cross(g.EdgeB, n))
 	case Centers:
 		f := r3.Scale(1/g.Reach, r3.Sub(bar, r3.Scale(r3.Dot(bar, n), n)))
+		for i, x := range [3]float64{f.X, f.Y, f.Z} {
+			a[i] -= x
+			b[i] += x
+		}
+	case Sides:
+		along := r3.Cross(n, r3.Scale(r3.Dot(bar, g.Side), g.Side))
+		spin(a, 0.5, along)
+		spin(b, 0.5, along)
+		f := r3.Scale(r3.Dot(bar, g.Across)/g.Reach, g.Across)
+		spin(a, 1, r3.Sub(r3.Scale(g.CurvatureA, r3.Cross(n, f)), r3.Cross(g.ArmA, f)))
+		spin(b, 1, r3.Add(r3.Scale(g.CurvatureB, r3.Cross(n, f)), r3.Cross(g.ArmB, f)))
 		for i, x := range [3]float64{f.X, f.Y, f.Z} {
 			a[i] -= x
 			b[i] += x

@@ -56,7 +56,11 @@ type PointsGradient struct {
 	Rule              NormalRule
 	Certain, Parallel bool
 	EdgeA, EdgeB      r3.Vec
-	Reach             float64 // of Centers, their distance
+	Reach             float64 // of Centers, their distance; of Sides, δ + H_A + H_B
+
+	// Of Sides: the directions along and across them, the nearest points from the positions, the radii of curvature.
+	Side, Across, ArmA, ArmB r3.Vec
+	CurvatureA, CurvatureB   float64
 
 	// OneSided says that the features of a point change within rounding of the poses, so that its derivative depends on
 	// the direction of the motion.

@@ -154,8 +154,8 @@ func (p *placed) surfaceNormal(segment *flat, at r3.Vec) (nu r3.Vec, ok bool) {
 	return p.rot.MulVec(r3.Scale(1/l, nu)), true
 }
 
-// polytopeNormal is that of a polytope beside an edge, of any length: without a margin that of the face on whose outside
-// the point lies farthest, with one the direction from the nearest point of the edge, or of a face beside it.
+// polytopeNormal is that of a polytope beside an edge, of any length: without a margin that of the face on whose
+// outside the point lies farthest, with one the direction from the nearest point of the edge, or of a face beside it.
 func (p *placed) polytopeNormal(edge *flat, x r3.Vec) (nu r3.Vec) {
 	if p.radius == 0 {
 		most := math.Inf(-1)

@@ -745,3 +745,46 @@ func TestRulesAgainstDerive(t *testing.T) {
 		}
 	}
 }
+
+// TestParallelSides: cylinders and capsules that lie side by side have no derivative along them. Across, the normal
+// follows the axes: it is their difference over its length. Motions that keep them parallel have that derivative.
+func TestParallelSides(t *testing.T) {
+	rng := rand.New(rand.NewPCG(48, 9))
+	capsule := feature(t, geom.Capsule{R: 0.15, HalfLength: 0.4})
+	can := feature(t, geom.Cylinder{R: 0.25, HalfLength: 0.35})
+	padded := feature(t, geom.WithMargin(geom.Cylinder{R: 0.2, HalfLength: 0.35}, 0.05))
+	var s pairSolver
+	var w PairWorkspace
+	for _, c := range []struct {
+		a, b     *contact.Features
+		distance float64 // of the axes
+	}{{capsule, capsule, 0.301}, {capsule, can, 0.399}, {can, capsule, 0.4}, {padded, can, 0.501}, {can, can, 0.499}} {
+		for range 20 {
+			motion := testkit.Pose(rng, 1)
+			poseB := motion.Compose(geom.Translate(c.distance, 0, 0.1*rng.NormFloat64()))
+			p, ok := s.solve(c.a, c.b, motion, poseB)
+			if !ok {
+				t.Fatal("no answer")
+			}
+			r := motion.Matrix()
+			p.Normal = r.MulVec(r3.Vec{X: 1}) // which the reference knows to its tolerance
+			side, across := r.MulVec(r3.Vec{Z: 1}), r.MulVec(r3.Vec{Y: 1})
+			var m contact.Manifold
+			s.contact.Build(&p, &m)
+			// A common rotation, any velocities, and a rotation of each about its axis.
+			omega, va, vb := testkit.Normal(rng), testkit.Normal(rng), testkit.Normal(rng)
+			wa, wb := r3.Add(omega, r3.Scale(rng.NormFloat64(), side)), r3.Add(omega, r3.Scale(rng.NormFloat64(), side))
+			twist := [12]float64{va.X, va.Y, va.Z, wa.X, wa.Y, wa.Z, vb.X, vb.Y, vb.Z, wb.X, wb.Y, wb.Z}
+			u := testkit.Unit(rng)
+			a, b, smoothness := w.VJP(&p, &m, &PairCotangent{Normal: u})
+			// The rate of the difference of the axes across them, where A meets B.
+			between := r3.Sub(p.PoseB.Position, p.PoseA.Position)
+			rate := r3.Dot(across, r3.Sub(vb, va)) - r3.Dot(side, between)*r3.Dot(across, r3.Cross(omega, side))
+			want := r3.Dot(u, across)*rate/c.distance + r3.Dot(u, side)*r3.Dot(side, r3.Cross(omega, p.Normal))
+			got := along12(&a, &b, &twist)
+			if math.Abs(got-want) > 1e-9*(1+math.Abs(want)) || smoothness != derive.NotUnique {
+				t.Errorf("%v × %v: %g, want %g; %v", c.a.Shape().Kind(), c.b.Shape().Kind(), got, want, smoothness)
+			}
+		}
+	}
+}
