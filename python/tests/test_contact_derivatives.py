@@ -81,17 +81,20 @@ def test_differences(model: Any) -> None:
 
 
 def test_closed_form() -> None:
-    """A cube that slides along x is slowed by μg·dt: ∂v/∂μ = -g·dt, over all corners, and ∂v/∂v_z = μ. With corners of
-    unequal friction, load that is shared otherwise rotates it: the world is one_of_many, and smooth with a compliance
-    of the normals."""
+    """A cube that slides along x is slowed by μg·dt: ∂v/∂μ = -g·dt, over all corners, and ∂v/∂v_z = μ. Its corners share
+    the load in many ways, which the world says as one_of_many; it is smooth with a compliance of the normals."""
     problem = sliding_box(3)
-    r = contact.solve(**problem, tolerance=1e-10, grad=True)
+    slightly = np.tile([0.0, 1e-4], (3, 4, 1))
+    r = contact.solve(**problem, compliance=slightly, tolerance=1e-10, grad=True)
     ahead = np.array([1.0, 0, 0, 0, 0, 0])
     g = r.vjp(velocity=ahead)
     assert (g.mode == 2).all() and r.smooth.all() and r.margin.min() > 0
-    np.testing.assert_allclose(g.friction.sum(axis=1), -GRAVITY * DT, rtol=1e-6)
-    np.testing.assert_allclose(g.velocity[:, 0, 0], 1, atol=1e-6)
-    np.testing.assert_allclose(g.velocity[:, 0, 2], 0.3, rtol=1e-6)
+    np.testing.assert_allclose(g.friction.sum(axis=1), -GRAVITY * DT, rtol=1e-3)
+    np.testing.assert_allclose(g.velocity[:, 0, 0], 1, atol=1e-5)
+    np.testing.assert_allclose(g.velocity[:, 0, 2], 0.3, rtol=1e-3)
+    g = contact.solve(**problem, tolerance=1e-10, grad=True).vjp(velocity=ahead)
+    assert set(g.smoothness_names) == {"one_of_many"}  # given with a compliance of a thousandth
+    np.testing.assert_allclose(g.friction.sum(axis=1), -GRAVITY * DT, rtol=1e-2)
     problem["friction"] = np.tile([0.1, 0.2, 0.4, 0.3], (3, 1))
     many = contact.solve(**problem, grad=True)
     assert set(many.vjp(velocity=ahead).smoothness_names) == {"one_of_many"} and not many.smooth.any()
@@ -110,12 +113,12 @@ def test_names() -> None:
     cotangent = np.full((4, 1, 6), 1.0)
     cotangent[1] = np.nan
     g = r.vjp(velocity=cotangent)
-    assert g.smoothness_names.tolist() == ["smooth", "none", "boundary", "smooth"]
+    assert g.smoothness_names.tolist() == ["one_of_many", "none", "boundary", "smooth"]
     for name in PARAMETERS:
         assert np.isfinite(getattr(g, name)).all() and not getattr(g, name)[1].any(), name
     assert not g.friction[3].any() and (g.velocity[3] == 1).all() and g.margin[2] == 0 and g.nearest[3] == -1
     assert r.smoothness.tolist() == [SMOOTHNESSES.index(n) for n in g.smoothness_names]
-    assert "2 smooth, 1 boundary, 0 one_of_many, 1 none" in repr(g)
+    assert "1 smooth, 1 boundary, 1 one_of_many, 1 none" in repr(g)
     with pytest.raises(cl.OptionError, match="grad=True"):
         contact.solve(**problem).vjp(velocity=cotangent)
     with pytest.raises(cl.OptionError, match="cotangent"):
