@@ -43,7 +43,7 @@ const (
 	exactFace     = 1e-8 // as parallelFaces, of a face that determines the normal
 	sameHeight    = 1e-8 // difference along the normal, relative to the size of the pair, of equally near points
 	insideFace    = 1e-9 // distance from the boundary, relative to the size of the pair, that counts as inside
-	parallelSides = 1e-7 // the largest sine of the angle of segments, and between them and the normal, that are parallel
+	parallelSides = 1e-7 // the largest sine of the angle of parallel segments, and of their deviation from the plane
 	shallow       = 0.1  // largest depth, relative to the distance from the boundary and the thickness of the shapes
 )
 
