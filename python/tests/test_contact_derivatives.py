@@ -81,8 +81,8 @@ def test_differences(model: Any) -> None:
 
 
 def test_closed_form() -> None:
-    """A cube that slides along x is slowed by μg·dt: ∂v/∂μ = -g·dt, over all corners, and ∂v/∂v_z = μ. Its corners share
-    the load in many ways, which the world says as one_of_many; it is smooth with a compliance of the normals."""
+    """A cube that slides along x is slowed by μg·dt: ∂v/∂μ = -g·dt, over all corners, and ∂v/∂v_z = μ. Its corners
+    share the load in many ways, which the world says as one_of_many; it is smooth with a compliance of the normals."""
     problem = sliding_box(3)
     slightly = np.tile([0.0, 1e-4], (3, 4, 1))
     r = contact.solve(**problem, compliance=slightly, tolerance=1e-10, grad=True)
