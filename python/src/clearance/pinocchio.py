@@ -49,6 +49,9 @@ _REFUSED: Final = ("Composite", "Ellipsoid", "Mimic", "SphericalZYX", "Universal
 # The penetration that is left alone, relative to the size of a pair, as in contact.Simulation.
 _SLOP: Final = 1e-4
 
+# Factorizations of a contact problem: few take more than 20, but links that jam may take hundreds.
+_MOST_STEPS: Final = 2000
+
 # The closing speed that the default of max_gap is made for.
 _CLOSING: Final = 4.0
 
@@ -146,7 +149,7 @@ class Step:
         compliance: float = 1e-3,
         correction: float = 0.1,
         max_gap: float | None = None,
-        tolerance: float = 1e-9,
+        tolerance: float = 1e-8,
         workers: int | None = None,
     ) -> None:
         if not isinstance(model, pin.Model):
@@ -243,6 +246,7 @@ class Step:
             count=parts.count,
             model=self.contact_model,
             tolerance=self.tolerance,
+            max_steps=_MOST_STEPS,
             workers=self.workers,
         )
         parts.solution = solution
