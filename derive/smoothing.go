@@ -314,6 +314,12 @@ type noise struct {
 	stopped func() bool // reports whether samples are to end; nil for never
 }
 
+// Normals returns four independent standard normal numbers of a block of a sample: functions of these numbers alone.
+func Normals(seed, row uint64, sample, block uint32) [4]float64 {
+	g := newNoise(seed, row)
+	return g.normals(sample, block)
+}
+
 func newNoise(seed, row uint64) noise {
 	return noise{key: [2]uint32{uint32(seed), uint32(seed >> 32)}, row: row}
 }

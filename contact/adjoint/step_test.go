@@ -16,6 +16,7 @@ import (
 	"clearance/cpu"
 	"clearance/geom"
 	"clearance/internal/testkit"
+	"clearance/tests/need"
 )
 
 // stepKind is a kind of scene whose steps are differentiated.
@@ -620,12 +621,19 @@ func (k *stepKind) String() string {
 // the tolerance of the solve over the step, 1e-13/1e-4, times what velocities are multiplied by.
 func TestStepAgainstDifferences(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 4))
+	worlds, directions := 16, 2
+	if need.All() { // 10⁵
+		worlds, directions = 48, 52
+	}
+	checked, worst := 0, 0.0
 	for _, k := range stepKinds(t) {
-		e := k.differences(t, rng, 16, 2)
+		e := k.differences(t, rng, worlds, directions)
 		t.Logf("%v: %d checked with %d contacts, %d not smooth, %d change, worst %.2g", &k, e.checked, e.contacts,
 			e.rough, e.changed, e.worst)
+		checked, worst = checked+e.checked, max(worst, e.worst)
 		if !(e.worst <= 1e-7) {
 			t.Errorf("%v: off by %.3g: %s", &k, e.worst, e.where)
 		}
 	}
+	t.Logf("%d directions, worst %.2g", checked, worst)
 }

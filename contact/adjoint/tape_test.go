@@ -360,3 +360,71 @@ func TestImpacts(t *testing.T) {
 		}
 	}
 }
+
+// TestRunScales: masses and times of a run that are scaled by powers of two scale its gradients by powers of two, bit
+// for bit, whatever they are worth.
+func TestRunScales(t *testing.T) {
+	rng := rand.New(rand.NewPCG(48, 8))
+	solver := kernelSolver(t)
+	for _, k := range []stepKind{
+		{name: "box", shape: geom.Box{HalfExtents: r3.Vec{X: 0.06, Y: 0.08, Z: 0.1}}, bodies: 3, restitution: 0.4,
+			moving: true},
+		{name: "cylinder", shape: geom.Cylinder{R: 0.08, HalfLength: 0.1}, bodies: 2, model: contact.CCP,
+			impacts: TimeOfImpact, restitution: 0.5, parts: true},
+	} {
+		const worlds, steps = 12, 12
+		scene := k.scene(t, rng)
+		o := k.options()
+		o.Solve.Tolerance = 1e-8
+		p := &stepPoint{scene: scene, state: k.states(t, rng, scene, solver, worlds), o: o}
+		n := len(scene.Body)
+		p.force = normal(rng, 6*n*worlds)
+		c := RunCotangents{At: []int{steps}, Pose: normal(rng, 6*n*worlds), Impacts: k.impacts}
+		gradient := func(mass, time int) (g RunGradient) {
+			q, s := *p, *scene
+			ldexp := func(v []float64, e int) (out []float64) {
+				for _, x := range v {
+					out = append(out, math.Ldexp(x, e))
+				}
+				return out
+			}
+			s.Mass, s.Inertia = ldexp(s.Mass, mass), ldexp(s.Inertia, mass)
+			q.scene, q.force = &s, ldexp(p.force, mass-2*time)
+			q.o.TimeStep, q.o.Gravity = math.Ldexp(o.TimeStep, time), r3.Scale(math.Ldexp(1, -2*time), o.Gravity)
+			q.state = &contact.State{Worlds: worlds, Pose: p.state.Pose, Velocity: ldexp(p.state.Velocity, -time),
+				Momentum: ldexp(p.state.Momentum, mass-time)}
+			for w := range worlds { // of the ground it is the angular velocity
+				copy(q.state.Momentum[3*n*w:], ldexp(p.state.Momentum[3*n*w:3*n*w+3], -time))
+			}
+			tape, err := Run(context.Background(), q.simulation(t, solver), steps, q.force, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tape.VJP(context.Background(), &c, &g); err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range []struct {
+				column []float64
+				e      int
+			}{{g.Velocity, -time}, {g.Spin, -time}, {g.Force, mass - 2*time}, {g.Mass, mass}, {g.Inertia, mass},
+				{g.Gravity, -2 * time}} {
+				for i := range x.column {
+					x.column[i] = math.Ldexp(x.column[i], x.e)
+				}
+			}
+			return g
+		}
+		want := gradient(0, 0)
+		for _, e := range [][2]int{{9, 0}, {0, -7}, {-12, 5}} {
+			got := gradient(e[0], e[1])
+			for i, c := range [][2][]float64{{got.Pose, want.Pose}, {got.Velocity, want.Velocity},
+				{got.Spin, want.Spin}, {got.Force, want.Force}, {got.Mass, want.Mass}, {got.Inertia, want.Inertia},
+				{got.Friction, want.Friction}, {got.Restitution, want.Restitution}, {got.Gravity, want.Gravity},
+				{got.Margin, want.Margin}} {
+				if !slices.Equal(c[0], c[1]) {
+					t.Errorf("%v: masses by 2^%d, times by 2^%d: other bits in column %d", &k, e[0], e[1], i)
+				}
+			}
+		}
+	}
+}
