@@ -2,6 +2,7 @@ package adjoint
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -107,5 +108,45 @@ func TestStepVJPAllocates(t *testing.T) {
 	vjp()
 	if n := testing.AllocsPerRun(10, vjp); n > 0 {
 		t.Errorf("%g allocations", n)
+	}
+}
+
+// BenchmarkTape is a run of 16 worlds without and with a tape, and its backward pass, against the number of steps.
+func BenchmarkTape(b *testing.B) {
+	for _, steps := range []int{100, 400, 1600} {
+		b.Run(fmt.Sprintf("stack4-%d", steps), func(b *testing.B) {
+			const worlds = 16
+			s := startedSimulation(b, "stack4", worlds)
+			first, bodies := markOf(s), len(s.Scene().Body)
+			c := RunCotangents{At: []int{steps}, Pose: make([]float64, 6*worlds*bodies)}
+			for i := range c.Pose {
+				c.Pose[i] = 1
+			}
+			var g RunGradient
+			var used [3]time.Duration
+			var tape *Tape
+			for b.Loop() {
+				for i, f := range []func() error{
+					func() error { return s.Run(context.Background(), steps, nil, nil) },
+					func() (err error) { tape, err = Run(context.Background(), s, steps, nil, nil); return err },
+					func() error { return tape.VJP(context.Background(), &c, &g) },
+				} {
+					if i < 2 {
+						if err := s.Restore(first.state, first.warm); err != nil {
+							b.Fatal(err)
+						}
+					}
+					before := testkit.CPUTime(b)
+					if err := f(); err != nil {
+						b.Fatal(err)
+					}
+					used[i] += testkit.CPUTime(b) - before
+				}
+			}
+			for i, name := range []string{"run", "taped", "vjp"} {
+				b.ReportMetric(1e6*used[i].Seconds()/float64(worlds*steps*b.N), name+"-µs/world-step")
+			}
+			b.ReportMetric(float64(tape.Bytes())/worlds, "bytes/world")
+		})
 	}
 }
