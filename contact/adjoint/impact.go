@@ -24,8 +24,8 @@ import (
 // over the contacts that bounce, by times and impulses, arms, frames and inertias. What the sum itself would change of
 // the motion is left out: the state that is differentiated is that of the step.
 //
-// Velocities have a term too. Under the acceleration a along the normal the approach at the time t is c + a·t, and after
-// the bounce a acts for Δt − t, where the step has the target −e·c:
+// Velocities have a term too. Under the acceleration a along the normal the approach at the time t is c + a·t, and
+// after the bounce a acts for Δt − t, where the step has the target −e·c:
 //
 //	c⁺ = −e·(c + a·t) + a·(Δt − t),  so that ∂c⁺/∂t = −(1 + e)·a,
 //

@@ -458,7 +458,7 @@ func (k *stepKind) differences(t testing.TB, rng *rand.Rand, worlds, directions 
 type lateness struct {
 	offset  [][]r3.Vec // of the centers of mass from the positions after the step
 	bounces []int
-	hurry   [][]float64 // of the contacts of each world, what a cotangent gives to the time of their impact by its target
+	hurry   [][]float64 // of contacts, what a cotangent gives to the time of their impact by its target
 }
 
 func newLateness(worlds []contact.WorldRecord) *lateness {
@@ -505,7 +505,8 @@ func (x *lateness) hasten(steps *Steps, worlds []contact.WorldRecord, bars []*St
 					ang := r3.Sub(vecOf(r.Problem.Velocity[6*index+3:]), body.Spin)
 					return r3.Add(lin, cross(ang, vecOf(arm)))
 				}
-				change := r3.Sub(gained(b, pair.BodyB, r.Problem.ArmB[3*c:]), gained(a, pair.BodyA, r.Problem.ArmA[3*c:]))
+				change := r3.Sub(gained(b, pair.BodyB, r.Problem.ArmB[3*c:]),
+					gained(a, pair.BodyA, r.Problem.ArmA[3*c:]))
 				acceleration := dot(vecOf(r.Problem.Frame[9*c+6:]), change) / r.TimeStep
 				slope = -(1 + rule.Factor*rule.Restitution) * acceleration * steps.gradient.Target[c]
 			}
