@@ -364,6 +364,7 @@ def calls(folder: Path) -> dict[str, Callable[..., object]]:
     one = eng.distance(*pair, quat="wxyz", grad=True)
     roll = eng.rollout(scene, worlds=1)
     plain = eng.rollout_of_shapes(lib, [0, 1], [0], [1], worlds=1)
+    swept = eng.sweep(scene, np.repeat(APART[:, None], 2, axis=1), quat="wxyz", grad=True)
     robot = folder / "robot.urdf"
     robot.write_text('<robot name="r"><link name="a"/></robot>')
     moving = np.repeat(APART[:, None], 2, axis=1)
@@ -428,6 +429,9 @@ def calls(folder: Path) -> dict[str, Callable[..., object]]:
         "from_model": lambda **o: mujoco.from_model(_Model(), **o),
         "from_urdf": lambda **o: contact.from_urdf(robot, **o),
         "solve": solved,
+        "solve_system": lambda **o: contact.solve_system(np.eye(3)[None], np.eye(3)[None, None], AT, [[0.5]], **o),
+        "solve_delassus": lambda **o: contact.solve_delassus(np.eye(3)[None], AT[None], [[0.5]], **o),
+        "SweepResult.vjp": lambda **o: swept.vjp(time=1.0, **o),
         "Simulation.__init__": lambda **o: contact.Simulation(lib, [0], 1.0, **o),
         "Simulation.start": lambda **o: simulated.start(AT[None, :1], Q[None, :1], **({"quat": "wxyz"} | o)),
         "Simulation.reset": lambda **o: started.reset([True], AT[None, :1], Q[None, :1], **o),
@@ -488,7 +492,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("precision", "method", "derivative", "quat", "wrt", "reduce", "pairs"), TEXTS),
     **dict.fromkeys(("concave", "model", "margin", "friction_rule", "restitution_rule", "restitution_law"), TEXTS),
     **dict.fromkeys(("up_axis", "inertia"), TEXTS),
-    **dict.fromkeys(("copy", "grad", "culling", "audit", "ground", "accept", "bound", "contacts"), FLAGS),
+    **dict.fromkeys(("copy", "grad", "culling", "audit", "ground", "accept", "bound", "contacts", "tape"), FLAGS),
     **dict.fromkeys(("resume", "skip_adjacent", "strict", "any_kernels"), FLAGS),
     "progress": ("no", "", 0, 1),
 }
