@@ -28,7 +28,7 @@ PUSH[:200, 0] = 6
 def runs(values: Any, worlds: int = 1, tape: bool = False) -> contact.Trajectory:
     """Worlds that are alike, with these values of μ and m."""
     lib = Library()
-    sim = contact.Simulation(lib, [lib.box([0.05] * 3)], mass=1.0, friction=values[0], dt=DT)
+    sim = contact.Simulation(lib, [lib.box([0.05] * 3)], mass=1.0, friction=values[0], dt=DT, compliance=0.0)
     sim = sim.replace(mass=[values[1]])  # at constant inertia, as the derivative has it
     at, level, v = np.array([[[0, 0, 0.05]]]), np.array([[[1.0, 0, 0, 0]]]), np.array([[[1.0, 0, 0]]])
     first = [np.repeat(x, worlds, axis=0) for x in (at, level, v)]

@@ -58,7 +58,8 @@ def costs(sim: contact.Simulation, policies: Any, position: Any, target: Any, gr
 def train(how: str, budget: int = 400_000, worlds: int = 8) -> tuple[Any, Any]:
     """World-steps of a policy [I], and the costs [I,SEEDS] on worlds that policies are not trained on."""
     rng, test, lib = np.random.default_rng(0), starts(np.random.default_rng(1), 32), Library()
-    sim = contact.Simulation(lib, [lib.sphere(0.05), lib.box([0.05] * 3)], [1.0, 0.5], dt=0.01, friction=[0.0, 0.4])
+    shapes = [lib.sphere(0.05), lib.box([0.05] * 3)]
+    sim = contact.Simulation(lib, shapes, [1.0, 0.5], dt=0.01, friction=[0.0, 0.4], compliance=0.0)
     policies = [torch.tensor(rng.normal(0, size[0] ** -0.5, (SEEDS, *size))) for size in SIZES]
     adam = torch.optim.Adam(policies, lr=0.01 if how == "gradient" else 0.1)
     steps, spent, seen = 0, [0], [costs(sim, policies, *test).numpy()]

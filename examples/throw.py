@@ -26,7 +26,8 @@ class Range:
     def __init__(self) -> None:
         lib = Library()
         cube = lib.box([0.05, 0.05, 0.05])
-        self.sim = contact.Simulation(lib, [cube], mass=0.5, friction=0.4, restitution=0.5, accept=True)
+        rigid: dict[str, Any] = {"compliance": 0.0, "accept": True}  # in runs with a tape as in those without
+        self.sim = contact.Simulation(lib, [cube], mass=0.5, friction=0.4, restitution=0.5, **rigid)
 
     def throw(self, velocity: Any, spin: Any, tape: bool = False) -> tuple[Any, contact.Trajectory]:
         """Where cubes lie [W,2], and their runs."""

@@ -706,13 +706,13 @@ int32_t clearance_bodies_mass(clearance_bodies bodies, int64_t body, double dens
 // [M], pose [W,M,7], velocity [W,M,3] (of the center of mass), spin [W,M,3] (rad/s), and skips pairs of bodies without
 // contacts, skip_a and skip_b int32. Options: worlds, bodies, skips, time_step, gravity [3], model, tolerance, max_gap,
 // correction, recovery_speed, bounce_speed, compliance (relative to the inverse masses of the bodies of a contact),
-// contacts (the largest number of a world; 0: no limit but memory), accept, workers, simd (characters, as of an
-// engine). A contact has the combination of the values of both bodies by
-// friction_rule and restitution_rule (0: standard, 1: geometric mean, 2: mean, 3: minimum, 4: maximum, 5: product;
-// standard is 1 of friction, 4 of restitution). restitution_law is 0 (bounded: impacts create no energy) or 1 (newton).
-// friction_parts [N,2] int32 (body, part) with friction_part_values [N] replaces values of bodies, and friction_pairs
-// [N,4] int32 (body, part, body, part; a part of -1: all) with friction_pair_values [N] combinations, by the last entry
-// that names a pair; restitution_parts and the others likewise.
+// tape_compliance (of runs with a tape; without it compliance), contacts (the largest number of a world; 0: no limit
+// but memory), accept, workers, simd (characters, as of an engine). A contact has the combination of the values of both
+// bodies by friction_rule and restitution_rule (0: standard, 1: geometric mean, 2: mean, 3: minimum, 4: maximum, 5:
+// product; standard is 1 of friction, 4 of restitution). restitution_law is 0 (bounded: impacts create no energy) or 1
+// (newton). friction_parts [N,2] int32 (body, part) with friction_part_values [N] replaces values of bodies, and
+// friction_pairs [N,4] int32 (body, part, body, part; a part of -1: all) with friction_pair_values [N] combinations, by
+// the last entry that names a pair; restitution_parts and the others likewise.
 int32_t clearance_simulation_open(clearance_bodies bodies, clearance_array *arrays, int64_t count,
                                   clearance_simulation *out, clearance_error *error);
 

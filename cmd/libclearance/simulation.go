@@ -29,6 +29,7 @@ type simulationHandle struct {
 	worlds int
 	bodies int
 	given  contact.StepOptions
+	soft   float64 // the compliance of runs with a tape
 	taping *taping // of runs with a tape, nil without any
 
 	listed contact.Contacts // of the steps that the last run has recorded
@@ -54,6 +55,7 @@ func clearance_simulation_open(bodies C.clearance_bodies, list *C.clearance_arra
 			return err
 		}
 		scene, state, o := simulationOf(a, table.Bodies)
+		soft := a.number("tape_compliance", o.Compliance)
 		if err := a.check(); err != nil {
 			return err
 		}
@@ -61,6 +63,7 @@ func clearance_simulation_open(bodies C.clearance_bodies, list *C.clearance_arra
 		if err != nil {
 			return err
 		}
+		h.soft = soft
 		*out = C.clearance_simulation(simulations.put(h))
 		return nil
 	}())

@@ -142,14 +142,15 @@ func (h *simulationHandle) newTaping() (*taping, error) {
 	return t, nil
 }
 
-// twin is another simulation at the state of h.
+// twin is another simulation at the state of h, with the compliance of runs with a tape.
 func (h *simulationHandle) twin() (*simulationHandle, error) {
 	b, err := cpu.New(cpu.Options{Workers: h.given.Solve.Workers, SIMD: h.given.Solve.SIMD})
 	if err != nil {
 		return nil, failure{codeArgument, err}
 	}
 	t := &simulationHandle{worlds: h.worlds, bodies: h.bodies, given: h.given, pairs: dispatch.New(b)}
-	if t.sim, err = contact.NewSimulation(h.sim.Scene(), h.sim.State(), t.pairs.Steps(""), h.given); err == nil {
+	t.given.Compliance = h.soft
+	if t.sim, err = contact.NewSimulation(h.sim.Scene(), h.sim.State(), t.pairs.Steps(""), t.given); err == nil {
 		err = t.sim.Restore(h.sim.State(), h.sim.Warm())
 	}
 	if err != nil {

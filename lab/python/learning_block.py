@@ -41,7 +41,14 @@ def block(tolerance: float) -> contact.Simulation:
     """A block of 1 kg, so flat (1 m by 0.2 m) that friction does not tip it: a cube is about to at μ = 1."""
     lib = Library()
     return contact.Simulation(
-        lib, [lib.box([0.5, 0.5, 0.1])], 1.0, friction=1.0, gravity=(0, 0, -1.0), dt=STEP, tolerance=tolerance
+        lib,
+        [lib.box([0.5, 0.5, 0.1])],
+        1.0,
+        friction=1.0,
+        gravity=(0, 0, -1.0),
+        dt=STEP,
+        tolerance=tolerance,
+        compliance=0.0,
     )
 
 

@@ -108,7 +108,8 @@ def _split(bodies: str) -> list[str]:
 def our_methods(at: Any) -> dict[str, Callable[[], float]]:
     """Seconds of a step and of a step with its derivative, a world, of a batch on one thread."""
     lib = Library()
-    sim = contact.Simulation(lib, [lib.box([HALF] * 3)] * 8, MASS, dt=STEP, friction=FRICTION, workers=1)
+    boxes = [lib.box([HALF] * 3)] * 8
+    sim = contact.Simulation(lib, boxes, MASS, dt=STEP, friction=FRICTION, compliance=0.0, workers=1)
     position, rotation = np.tile(at, (WORLDS, 1, 1)), np.tile([1.0, 0, 0, 0], (WORLDS, 8, 1))
     sim.run(position, rotation, quat="wxyz", steps=SETTLE, every=SETTLE)
     settled, force = sim.state(), np.zeros((WORLDS, 8, 6))

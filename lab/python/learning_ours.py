@@ -19,7 +19,8 @@ def simulation(s: Setup) -> contact.Simulation:
     shapes = [lib.sphere(s.radius)] * n + [lib.halfspace()] * m
     return contact.Simulation(
         lib, shapes, mass=[1.0] * n + [np.inf] * m, ground=False, dt=s.dt, friction=0.0, bounce_speed=1e-9,
-        restitution=[s.restitution] * n + [0.0] * m, gravity=(0.0, s.gravity, 0.0), tolerance=1e-12, workers=1,
+        restitution=[s.restitution] * n + [0.0] * m, gravity=(0.0, s.gravity, 0.0), tolerance=1e-12,
+        compliance=0.0, workers=1,
     )  # fmt: skip
 
 

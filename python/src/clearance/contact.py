@@ -52,6 +52,10 @@ RestitutionLaw = Literal["bounded", "newton"]
 
 LAWS: Final = get_args(RestitutionLaw)
 
+# The compliance of contacts in runs with a tape, unless the caller states one. Redundant contacts share their load in
+# many ways without any, so that the motion of bodies that slide on them would have no derivative.
+TAPE_COMPLIANCE: Final = 1e-3
+
 
 class Simulation(nat.Owner):
     """W worlds of M free rigid bodies and the ground, which time steps advance.
@@ -70,14 +74,14 @@ class Simulation(nat.Owner):
     ``dt`` is the time step in seconds. Penetrations beyond a slop of 1e-4 of the size are removed by the share
     ``correction`` of each step (negative: none), by ``recovery_speed`` m/s at most (default: √(g·size) of the pair);
     approaches slower than ``bounce_speed`` m/s (default: g·dt) are not restituted. ``compliance`` softens contacts: by
-    so much of the inverse masses of both bodies (default: 0, rigid); with 1e-3 velocities and impulses are unique, and
-    a body at rest sinks into its n contacts by 1e-3·g·dt²/(correction·n) more. A world is solved if no residual of
-    a contact exceeds ``tolerance`` times its speed scale (see :class:`Solution`). ``max_gap`` is the largest gap of a
-    contact in metres (default: what the step may close). ``max_contacts`` limits the contacts of a world (default:
-    memory alone does); a world with more is not advanced, nor is one whose pairs or contact problem are undecided,
-    unless ``accept`` takes the best impulses found. ``simd`` names the kernels of the CPU, of pairs and of contacts:
-    "avx512", "avx2", "neon", "portable" or "off" (default: what the environment variable CLEARANCE_SIMD names, and
-    without it the best).
+    so much of the inverse masses of both bodies (default: 0, rigid, but TAPE_COMPLIANCE, 1e-3, in runs with a tape);
+    with 1e-3 velocities and impulses are unique, and a body at rest sinks into its n contacts by
+    1e-3·g·dt²/(correction·n) more. A world is solved if no residual of a contact exceeds ``tolerance`` times its speed
+    scale (see :class:`Solution`). ``max_gap`` is the largest gap of a contact in metres (default: what the step may
+    close). ``max_contacts`` limits the contacts of a world (default: memory alone does); a world with more is not
+    advanced, nor is one whose pairs or contact problem are undecided, unless ``accept`` takes the best impulses found.
+    ``simd`` names the kernels of the CPU, of pairs and of contacts: "avx512", "avx2", "neon", "portable" or "off"
+    (default: what the environment variable CLEARANCE_SIMD names, and without it the best).
     """
 
     def __init__(
@@ -107,7 +111,7 @@ class Simulation(nat.Owner):
         correction: float = 0.1,
         recovery_speed: float | None = None,
         bounce_speed: float | None = None,
-        compliance: float = 0.0,
+        compliance: float | None = None,
         skip: Iterable[tuple[int, int]] = (),
         accept: bool = False,
         workers: int | None = None,
@@ -163,7 +167,8 @@ class Simulation(nat.Owner):
             correction=real("correction", correction) or -1.0,
             recovery_speed=0.0 if recovery_speed is None else real("recovery_speed", recovery_speed, 0, above=True),
             bounce_speed=0.0 if bounce_speed is None else real("bounce_speed", bounce_speed, 0, above=True),
-            compliance=real("compliance", compliance, 0),
+            compliance=0.0 if compliance is None else real("compliance", compliance, 0),
+            tape_compliance=TAPE_COMPLIANCE if compliance is None else float(compliance),
             contacts=0 if max_contacts is None else whole("max_contacts", max_contacts, 1),
             accept=int(accept),
             workers=0 if workers is None else whole("workers", workers, 1),
@@ -422,7 +427,8 @@ class Simulation(nat.Owner):
         """Make steps from a state (see :meth:`start`), or without one go on from the last step, and record each
         ``every``-th of them. ``force`` [W,M,6], or [steps,W,M,6] for each step, is a force at the center of mass in N
         and a torque in N·m, world axes. ``contacts`` records contacts and their forces, see
-        :meth:`Trajectory.contacts`. ``tape=True`` keeps what derivatives of the run need, see :meth:`Trajectory.vjp`.
+        :meth:`Trajectory.contacts`. ``tape=True`` keeps what derivatives of the run need, see :meth:`Trajectory.vjp`;
+        contacts have the ``compliance`` of tapes then.
 
         A run in which no world is advanced in ten steps in a row, or in all of its steps, raises
         :class:`clearance.StillError` with the steps that it has made as ``trajectory``. An interrupted run (Ctrl-C)
@@ -574,6 +580,7 @@ __all__ = [
     "SMOOTHNESSES",
     "STATUSES",
     "STEP_STATUSES",
+    "TAPE_COMPLIANCE",
     "Contacts",
     "DelassusGradient",
     "DelassusSolution",
