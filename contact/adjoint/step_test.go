@@ -29,6 +29,7 @@ type stepKind struct {
 	restitution float64
 	bodies      int
 	impacts     Impacts
+	compliance  float64
 }
 
 const (
@@ -76,7 +77,7 @@ func (k *stepKind) scene(t testing.TB, rng *rand.Rand) *contact.Scene {
 
 func (k *stepKind) options() contact.StepOptions {
 	return contact.StepOptions{TimeStep: stepTime, Gravity: r3.Vec{X: 0.3, Z: -9.81},
-		Restitution: contact.NewtonRestitution, Solve: contact.Options{Model: k.model, Tolerance: 1e-13, Workers: 1}}
+		Restitution: contact.NewtonRestitution, Compliance: k.compliance, Solve: contact.Options{Model: k.model, Tolerance: 1e-13, Workers: 1}}
 }
 
 // states are those of bodies that have fallen for a while, moved a little so that gaps are not at zero.
@@ -609,6 +610,10 @@ func stepKinds(t testing.TB) (kinds []stepKind) {
 		k.parts, k.moving = false, true
 		kinds = append(kinds, k)
 	}
+	for _, model := range []contact.Model{contact.NCP, contact.CCP} {
+		kinds = append(kinds, stepKind{name: "compliant box", shape: geom.Box{HalfExtents: r3.Vec{X: 0.06, Y: 0.08,
+			Z: 0.1}}, model: model, bodies: 2, compliance: 0.05})
+	}
 	return kinds
 }
 
@@ -618,7 +623,7 @@ func (k *stepKind) String() string {
 
 // TestStepAgainstDifferences: the derivative of a step by state, forces, masses, inertias, friction, restitution and
 // gravity together, along random directions: for shapes of all kinds, bodies of parts, a ground that moves and rotates,
-// both models, with and without restitution. Differences of the fourth order with steps that keep the modes are off by
+// both models, with and without restitution and compliance. Differences of the fourth order with steps that keep the modes are off by
 // the tolerance of the solve over the step, 1e-13/1e-4, times what velocities are multiplied by.
 func TestStepAgainstDifferences(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 4))
