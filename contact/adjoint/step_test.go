@@ -77,7 +77,8 @@ func (k *stepKind) scene(t testing.TB, rng *rand.Rand) *contact.Scene {
 
 func (k *stepKind) options() contact.StepOptions {
 	return contact.StepOptions{TimeStep: stepTime, Gravity: r3.Vec{X: 0.3, Z: -9.81},
-		Restitution: contact.NewtonRestitution, Compliance: k.compliance, Solve: contact.Options{Model: k.model, Tolerance: 1e-13, Workers: 1}}
+		Restitution: contact.NewtonRestitution, Compliance: k.compliance,
+		Solve: contact.Options{Model: k.model, Tolerance: 1e-13, Workers: 1}}
 }
 
 // states are those of bodies that have fallen for a while, moved a little so that gaps are not at zero.
