@@ -109,8 +109,9 @@ type bodyBar struct {
 	position, rotation     r3.Vec
 	momentum, pushed       r3.Vec // L and L_f; of a body that is moved, momentum is that of its angular velocity
 	freeSpin               r3.Vec
-	inertia                sym3   // G
-	shift, rotate          r3.Vec // of the center of mass and the rotation after the step
+	inertia                sym3       // G
+	byRotation             [6]float64 // the gradient by the inertia of the body through its rotation alone
+	shift, rotate          r3.Vec     // of the center of mass and the rotation after the step
 }
 
 // NewSteps returns the memory of derivatives of steps of a simulation, or of one of the same scene and options.
@@ -182,7 +183,7 @@ func (x *Steps) after(r *contact.PartRecord, b int, bar *StateCotangent, g *Step
 	velocity := axpy(vecOf(bar.Velocity[3*b:]), r.TimeStep, position)
 	var inertia *[6]float64
 	if g.Inertia != nil && !x.fixed[b] {
-		inertia = (*[6]float64)(g.Inertia[6*b:])
+		inertia = &to.byRotation
 	}
 	var byMomentum r3.Vec
 	to.rotation, byMomentum = x.sim.RotationVJP(b, r.TimeStep, body, rotation, inertia)
@@ -401,6 +402,9 @@ func (x *Steps) before(r *contact.PartRecord, b int, bar *StateCotangent, g *Ste
 			}
 		}
 		if g.Inertia != nil {
+			for k, v := range from.byRotation {
+				g.Inertia[6*b+k] += v
+			}
 			addBodyInertia(g.Inertia[6*b:], &body.Matrix, &from.inertia)
 		}
 	}
