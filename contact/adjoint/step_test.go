@@ -624,8 +624,8 @@ func (k *stepKind) String() string {
 
 // TestStepAgainstDifferences: the derivative of a step by state, forces, masses, inertias, friction, restitution and
 // gravity together, along random directions: for shapes of all kinds, bodies of parts, a ground that moves and rotates,
-// both models, with and without restitution and compliance. Differences of the fourth order with steps that keep the modes are off by
-// the tolerance of the solve over the step, 1e-13/1e-4, times what velocities are multiplied by.
+// both models, with and without restitution and compliance. Differences of the fourth order with steps that keep the
+// modes are off by the tolerance of the solve over the step, 1e-13/1e-4, times what velocities are multiplied by.
 func TestStepAgainstDifferences(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 4))
 	worlds, directions := 16, 2
