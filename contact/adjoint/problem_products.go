@@ -6,12 +6,12 @@ import (
 	"clearance/contact"
 )
 
-// prepare loads a world, finds its modes and factors its system. It reports false if there is no derivative; the
-// report of the world says so then.
+// prepare loads a world, finds its modes and orders its bodies. It reports false if there is no derivative; the report
+// of the world says so then.
 func (x *problemWorld) prepare(p *contact.Problem, w int, s *contact.Solution, model contact.Model, out *Report) bool {
 	clear(out.Mode[w*p.Contacts : (w+1)*p.Contacts])
 	out.Nearest[w] = -1
-	if s.Status[w] != contact.Solved || !p.ValidWorld(w) {
+	if s.Status[w] != contact.Solved || !x.valid && !p.ValidWorld(w) {
 		out.none(w)
 		return false
 	}
@@ -23,14 +23,19 @@ func (x *problemWorld) prepare(p *contact.Problem, w int, s *contact.Solution, m
 		out.none(w)
 		return false
 	}
-	x.regularize(false)
+	return true
+}
+
+// regular factors the system of a world, and reports false like prepare.
+func (x *problemWorld) regular(w int, out *Report) bool {
+	x.regularize(regularization, false)
 	if !x.factor() {
 		out.none(w)
 		return false
 	}
 	if x.shared() {
 		out.Smoothness[w] = OneOfMany
-		x.regularize(true)
+		x.regularize(regularization, true)
 		if !x.factor() {
 			out.none(w)
 			return false
@@ -39,20 +44,32 @@ func (x *problemWorld) prepare(p *contact.Problem, w int, s *contact.Solution, m
 	return true
 }
 
+// solveCotangents factors the system and solves it for the cotangents of a world. It reports false like prepare.
+func (x *problemWorld) solveCotangents(p *contact.Problem, w int, velocityBar, impulseBar []float64,
+	out *Report) (ok bool) {
+	if len(impulseBar) == 0 && x.factorHeld() {
+		x.loadCotangents(p, w, velocityBar, nil)
+		if out.Residual[w], _ = x.settle(false); out.Residual[w] <= rounded {
+			return true
+		}
+	}
+	if !x.regular(w, out) {
+		return false
+	}
+	x.loadCotangents(p, w, velocityBar, impulseBar)
+	if out.Residual[w], ok = x.settle(false); !ok {
+		out.none(w)
+	}
+	return ok
+}
+
 // vjp is Problems.VJP of a world. With the solution v̂, z of the system for r = v̄ and s = Bᵀλ̄, and u = Az,
 //
 //	v̄_f = v̄ − Jᵀu,  J̄ = λv̂ᵀ − uvᵀ,  c̄* = u_N,  R̄ = −u∘λ,  M̄ = −v̂(v − v_f)ᵀ,
 //	μ̄ = −λ_N·t·((Jv̂ − Ru + λ̄)_T), and + ‖c_T‖z on e₁ of the CCP.
 func (x *problemWorld) vjp(p *contact.Problem, w int, s *contact.Solution, model contact.Model,
 	velocityBar, impulseBar []float64, out *Gradient) {
-	if !x.prepare(p, w, s, model, &out.Report) {
-		out.clear(p, w)
-		return
-	}
-	x.loadCotangents(p, w, velocityBar, impulseBar)
-	residual, ok := x.settle(false)
-	if out.Residual[w] = residual; !ok {
-		out.none(w)
+	if !x.prepare(p, w, s, model, &out.Report) || !x.solveCotangents(p, w, velocityBar, impulseBar, &out.Report) {
 		out.clear(p, w)
 		return
 	}
@@ -149,7 +166,9 @@ func (x *problemWorld) storeContact(r *problemRow, k int, bar r3.Vec, out *Gradi
 	l, uu := [3]float64{r.lambda.X, r.lambda.Y, r.lambda.Z}, [3]float64{u.X, u.Y, u.Z}
 	for i := range frame {
 		frame[i] = axpy(r3.Scale(l[i], hat), -uu[i], v)
-		put(out.Frame[9*k+3*i:], frame[i])
+		if len(out.Frame) > 0 {
+			put(out.Frame[9*k+3*i:], frame[i])
+		}
 	}
 	n := r.q[2]
 	normal := axpy(frame[2], -dot(frame[2], n), n)
@@ -181,7 +200,9 @@ func (g *Gradient) clear(p *contact.Problem, w int) {
 func (g *Gradient) clearContacts(lo, hi int) {
 	clear(g.ArmA[3*lo : 3*hi])
 	clear(g.ArmB[3*lo : 3*hi])
-	clear(g.Frame[9*lo : 9*hi])
+	if len(g.Frame) > 0 {
+		clear(g.Frame[9*lo : 9*hi])
+	}
 	clear(g.Normal[3*lo : 3*hi])
 	clear(g.Target[lo:hi])
 	clear(g.Friction[lo:hi])
@@ -198,12 +219,14 @@ func (g *Gradient) finite(p *contact.Problem, w int) bool {
 }
 
 func allFinite(s []float64) bool {
-	for _, v := range s {
-		if v-v != 0 {
-			return false
-		}
+	var a, b, c, d float64 // zero times a number is zero, and NaN if that is not finite
+	for ; len(s) >= 4; s = s[4:] {
+		a, b, c, d = a+0*s[0], b+0*s[1], c+0*s[2], d+0*s[3]
 	}
-	return true
+	for _, v := range s {
+		a += 0 * v
+	}
+	return a+b+c+d == 0
 }
 
 // jvp is Problems.JVP of a world. A tangent obeys Mdv − JᵀBy = Mdv_f − dM(v − v_f) + dJᵀλ + Jᵀp and AᵀJdv + Sy = κ −
@@ -213,7 +236,7 @@ func (x *problemWorld) jvp(p *contact.Problem, w int, s *contact.Solution, model
 	velocities := out.Velocity[6*w*p.Bodies : 6*(w+1)*p.Bodies]
 	impulses := out.Impulse[3*w*p.Contacts : 3*(w+1)*p.Contacts]
 	clear(impulses)
-	if !x.prepare(p, w, s, model, &out.Report) {
+	if !x.prepare(p, w, s, model, &out.Report) || !x.regular(w, &out.Report) {
 		clear(velocities)
 		return
 	}

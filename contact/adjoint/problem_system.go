@@ -26,6 +26,11 @@ import (
 // regularization is ε, a power of two. The factorization loses ε⁻¹ of the precision in each round.
 const regularization = 0x1p-20
 
+// A world of bodies that contacts hold, so that JᵀE⁻¹J with E = h is regular, does without: with ε = 2⁻⁶⁰ the system
+// has the precision of JᵀE⁻¹J, and one round ends it. heldPart bounds the diagonal of M·(M + ε⁻¹JᵀE⁻¹J)⁻¹, about ε/κ,
+// so that κ is at least 2⁻²⁰. This holds for s = 0 alone; other s have a factor of ε⁻¹.
+const heldRegularization, heldPart = 0x1p-60, 0x1p-40
+
 const (
 	// mostRounds bounds the iterations.
 	mostRounds = 40
@@ -56,6 +61,7 @@ type problemSystem struct {
 	inverse [][6][6]float64
 	blocks  [][6][6]float64
 	right   [][6]float64
+	sticks  []int // contacts that stick, by body
 }
 
 // number orders the bodies by minimum degree [George1989]: the next one is that with the fewest neighbors, of those the
@@ -563,15 +569,56 @@ func (x *problemWorld) measure(transposed bool) (sum float64) {
 	return sum
 }
 
+// factorHeld factors the matrix with almost no regularization. It reports false if a contact slides, a body is not
+// held, or the contacts are so compliant that none is regularized; the matrix is of no use then.
+func (x *problemWorld) factorHeld() bool {
+	s := &x.system
+	resize(&s.sticks, len(x.v))
+	clear(s.sticks)
+	rigid := false
+	for i := range x.rows {
+		r := &x.rows[i]
+		if r.mode == Slide {
+			return false
+		}
+		if r.mode == Stick {
+			s.sticks[r.a]++
+			s.sticks[r.b]++
+			rigid = rigid || min(r.s[0], r.s[2]) < regularization*r.h
+		}
+	}
+	if !rigid {
+		return false
+	}
+	for _, b := range s.order {
+		if s.sticks[b] < 3 { // fewer points do not hold a body
+			return false
+		}
+	}
+	x.regularize(heldRegularization, false)
+	if !x.factor() {
+		return false
+	}
+	for k, b := range s.order {
+		m, i, inverse := x.bodyMass[b], &x.inertia[b], &s.inverse[k]
+		for j, f := range [6]float64{m, m, m, i[0], i[1], i[2]} {
+			if part := f * inverse[j][j]; !(part >= 0 && part <= heldPart) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // regularize sets the pivots. The contacts share: see OneOfMany.
-func (x *problemWorld) regularize(share bool) {
+func (x *problemWorld) regularize(epsilon float64, share bool) {
 	for i := range x.rows {
 		r := &x.rows[i]
 		for k := range r.n {
 			if share && r.pushes(k) {
 				r.s[k] += shareCompliance * r.h
 			}
-			r.pivot[k] = max(r.s[k], regularization*r.h)
+			r.pivot[k] = max(r.s[k], epsilon*r.h)
 			r.inverse[k] = 1 / r.pivot[k]
 		}
 	}

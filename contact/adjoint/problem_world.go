@@ -87,6 +87,7 @@ type columns struct {
 
 // problemWorld has the problem of one world, and memory.
 type problemWorld struct {
+	valid               bool // problems that are Solved are known to be valid
 	model               contact.Model
 	mass, length, speed float64 // units, see contact.Problem.Units
 	bodies              int

@@ -120,6 +120,7 @@ func NewSteps(sim *contact.Simulation) *Steps {
 	n := len(scene.Body)
 	x := &Steps{sim: sim, o: sim.Options(), surfaces: sim.SurfaceSlopes(), center: make([]r3.Vec, n),
 		fixed: make([]bool, n), bar: make([]float64, 6*n), body: make([]bodyBar, n)}
+	x.problem.valid = true // those that a step has solved
 	for b := range n {
 		if len(scene.Center) > 0 {
 			x.center[b] = vecOf(scene.Center[3*b:])
@@ -204,6 +205,7 @@ func (x *Steps) after(r *contact.PartRecord, b int, bar *StateCotangent, g *Step
 func (x *Steps) solve(r *contact.PartRecord, report *StepReport) bool {
 	out := &x.gradient
 	out.Resize(&r.Problem)
+	out.Frame = out.Frame[:0] // Normal has what a step needs of it
 	x.problem.vjp(&r.Problem, 0, &r.Solution, x.o.Solve.Model, x.bar, x.findImpacts(r), out)
 	report.Residual = max(report.Residual, out.Residual[0])
 	report.worse(out.Smoothness[0], out.Margin[0])
