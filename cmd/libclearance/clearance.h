@@ -743,9 +743,11 @@ int32_t clearance_tape_run(clearance_simulation simulation, clearance_array *arr
 // function by the first state, pose_gradient [W,B,6], velocity_gradient and spin_gradient [W,B,3], and for each world
 // by itself force_gradient [W,B,6], or [T,W,B,6] of a run with forces; mass_gradient [W,B], at constant inertia,
 // inertia_gradient [W,B,6], gravity_gradient [W,3], friction_gradient and restitution_gradient [W,S], by the values of
-// bodies, parts and pairs in the order of clearance_simulation_open; and of each step smoothness [T,W] uint8 (as
-// clearance_contact_vjp) and margin [T,W]. Option impacts is the derivative of bounces: 0 (discrete: of the step as it
-// is) or 1 (time_of_impact: with their impulses at the times at which gaps close). Otherwise it is clearance_submit.
+// bodies, parts and pairs in the order of clearance_simulation_open; parts_gradient [W,P,6] by the poses of the parts
+// of all bodies in their bodies, in the axes of these (velocity of the position, angular velocity), at constant mass,
+// center of mass and inertia; and of each step smoothness [T,W] uint8 (as clearance_contact_vjp) and margin [T,W].
+// Option impacts is the derivative of bounces: 0 (discrete: of the step as it is) or 1 (time_of_impact: with their
+// impulses at the times at which gaps close). Otherwise it is clearance_submit.
 int32_t clearance_tape_vjp(clearance_tape tape, clearance_array *arrays, int64_t count, int64_t wait_ms,
                            clearance_job *job, clearance_report *report, clearance_error *error);
 

@@ -226,7 +226,7 @@ func (h *tapeHandle) product(a *arrays) (*tapeProduct, error) {
 		{"gravity_gradient", product(3, w), &g.Gravity},
 		{"friction_gradient", product(w, scene.FrictionSources()), &g.Friction},
 		{"restitution_gradient", product(w, scene.RestitutionSources()), &g.Restitution},
-		{"margin", t, &g.Margin}} {
+		{"parts_gradient", product(w, product(6, adjoint.PartCount(scene))), &g.Parts}, {"margin", t, &g.Margin}} {
 		p.to = append(p.to, gradientOf{numbers[float64](a, c.name, c.n, true), c.from})
 	}
 	p.gradient = g

@@ -69,6 +69,10 @@ type StepGradient struct {
 	// Friction and Restitution [S] are by the values that the scene states, in the order of
 	// [contact.Scene.FrictionSources].
 	Friction, Restitution []float64
+	// Parts [P,6] is by the poses of the parts in their bodies, body after body of the scene and part after part, as
+	// twists in the axes of the body: velocity of the position of the part, angular velocity. Mass, center of mass and
+	// inertia of the body are held.
+	Parts []float64
 }
 
 // StepReport says what the derivative of a step of a world is worth, as [Report] does of a problem. The margin includes
@@ -93,6 +97,7 @@ type Steps struct {
 	surfaces *contact.SurfaceSlopes
 	center   []r3.Vec // of mass, in the frames of the bodies
 	fixed    []bool
+	part0    []int32 // of the bodies, among all parts; and the number of parts
 
 	problem  problemWorld
 	gradient Gradient
@@ -119,7 +124,7 @@ func NewSteps(sim *contact.Simulation) *Steps {
 	scene := sim.Scene()
 	n := len(scene.Body)
 	x := &Steps{sim: sim, o: sim.Options(), surfaces: sim.SurfaceSlopes(), center: make([]r3.Vec, n),
-		fixed: make([]bool, n), bar: make([]float64, 6*n), body: make([]bodyBar, n)}
+		fixed: make([]bool, n), part0: partsOf(scene), bar: make([]float64, 6*n), body: make([]bodyBar, n)}
 	x.problem.valid = true // those that a step has solved
 	for b := range n {
 		if len(scene.Center) > 0 {
@@ -129,6 +134,18 @@ func NewSteps(sim *contact.Simulation) *Steps {
 	}
 	return x
 }
+
+// partsOf is the number of parts before each body of a scene, and of all.
+func partsOf(scene *contact.Scene) []int32 {
+	first := make([]int32, 1, len(scene.Body)+1)
+	for b, body := range scene.Body {
+		first = append(first, first[b]+int32(len(scene.Bodies.Parts(body))))
+	}
+	return first
+}
+
+// PartCount is the number of parts of all bodies of a scene.
+func PartCount(scene *contact.Scene) int { return int(partsOf(scene)[len(scene.Body)]) }
 
 // VJP replaces the cotangents of the state after a step of a world by those of the state before, adds the gradient of
 // the step to g, and says what the derivative is worth. A step without a derivative counts as constant: its cotangents
@@ -301,6 +318,17 @@ func (x *Steps) pair(r *contact.PartRecord, p *contact.PairRecord, g *StepGradie
 	}
 	a.push(&ofA, r3.Sub(p.Pair.PoseA.Position, r.Bodies[p.BodyA].Position))
 	b.push(&ofB, r3.Sub(p.Pair.PoseB.Position, r.Bodies[p.BodyB].Position))
+	if g.Parts != nil {
+		addPart(g.Parts[6*(x.part0[p.BodyA]+p.PartA):], &r.Bodies[p.BodyA].Matrix, &ofA)
+		addPart(g.Parts[6*(x.part0[p.BodyB]+p.PartB):], &r.Bodies[p.BodyB].Matrix, &ofB)
+	}
+}
+
+// addPart adds the cotangent of the pose of a part to that in the axes of its body: the part has the velocity and the
+// angular velocity of the body, and beside them R times its own.
+func addPart(to []float64, m *geom.Mat3, twist *[6]float64) {
+	addTo(to, m.MulVecT(vecOf(twist[:])))
+	addTo(to[3:], m.MulVecT(vecOf(twist[3:])))
 }
 
 // push adds the cotangent of the pose of a part at an arm from the position of the body.

@@ -182,6 +182,7 @@ type stepPoint struct {
 type stepDirection struct {
 	pose, velocity, momentum, force                      []float64
 	mass, inertia, friction, restitution, gravity, parts []float64
+	poses                                                []float64 // of parts, as [StepGradient.Parts]
 }
 
 func (p *stepPoint) direction(rng *rand.Rand) *stepDirection {
@@ -189,8 +190,9 @@ func (p *stepPoint) direction(rng *rand.Rand) *stepDirection {
 	d := &stepDirection{pose: normal(rng, 6*n), velocity: normal(rng, 3*n), momentum: normal(rng, 3*n),
 		force: normal(rng, 6*n), mass: normal(rng, len(p.scene.Body)), inertia: normal(rng, 6*len(p.scene.Body)),
 		friction: normal(rng, len(p.scene.Body)), restitution: normal(rng, len(p.scene.Body)), gravity: normal(rng, 3),
-		parts: normal(rng, len(p.scene.PartFriction))}
+		parts: normal(rng, len(p.scene.PartFriction)), poses: normal(rng, 6*PartCount(p.scene))}
 	scale(d.pose, 1e-2)
+	scale(d.poses, 1e-2)
 	for k := range n {
 		if b := k % len(p.scene.Body); !math.IsInf(p.scene.Mass[b], 1) {
 			scale(d.momentum[3*k:3*k+3], 3e-3)
@@ -248,6 +250,7 @@ func (p *stepPoint) at(d *stepDirection, h float64) *stepPoint {
 			s.Restitution[b] = 0
 		}
 	}
+	s.Bodies, s.Body = movedParts(p.scene, h, d.poses)
 	q := &stepPoint{scene: &s, o: p.o, force: added(p.force, h, d.force)}
 	q.o.Gravity = r3.Add(p.o.Gravity, r3.Scale(h, vecOf(d.gravity)))
 	q.state = &contact.State{Worlds: p.state.Worlds, Pose: slices.Clone(p.state.Pose),
@@ -260,6 +263,29 @@ func (p *stepPoint) at(d *stepDirection, h float64) *stepPoint {
 		putPose(q.state.Pose[7*k:], along(poseOf(p.state.Pose[7*k:]), d.pose[6*k:6*k+6], h))
 	}
 	return q
+}
+
+// movedParts are the bodies of a scene, each with parts of its own, whose poses are moved by h along twists in the axes
+// of the bodies.
+func movedParts(scene *contact.Scene, h float64, twists []float64) (table *batch.Bodies, index []int32) {
+	var bodies []batch.Body
+	for b, body := range scene.Body {
+		moved := batch.Body{Parts: slices.Clone(scene.Bodies.Parts(body))}
+		for k := range moved.Parts {
+			if part := &moved.Parts[k]; h != 0 && vecOf(twists[3:6]) != (r3.Vec{}) {
+				part.Pose = along(part.Pose, twists[:6], h)
+			} else {
+				part.Pose.Position = axpy(part.Pose.Position, h, vecOf(twists))
+			}
+			twists = twists[6:]
+		}
+		bodies, index = append(bodies, moved), append(index, int32(b))
+	}
+	table, err := batch.NewBodies(scene.Bodies.Library(), bodies)
+	if err != nil {
+		panic(err)
+	}
+	return table, index
 }
 
 func poseOf(v []float64) geom.Pose {
@@ -331,7 +357,7 @@ func newGradient(scene *contact.Scene) *StepGradient {
 	n := len(scene.Body)
 	return &StepGradient{Force: make([]float64, 6*n), Mass: make([]float64, n), Inertia: make([]float64, 6*n),
 		Gravity: make([]float64, 3), Friction: make([]float64, scene.FrictionSources()),
-		Restitution: make([]float64, scene.RestitutionSources())}
+		Restitution: make([]float64, scene.RestitutionSources()), Parts: make([]float64, 6*PartCount(scene))}
 }
 
 func products(a, b []float64) (sum, size float64) {
@@ -348,7 +374,7 @@ func (d *stepDirection) along(bar *StateCotangent, g *StepGradient, w, n int) (s
 		{bar.Velocity, d.velocity[3*n*w : 3*n*(w+1)]}, {bar.Momentum, d.momentum[3*n*w : 3*n*(w+1)]},
 		{g.Force, d.force[6*n*w : 6*n*(w+1)]}, {g.Mass, d.mass},
 		{g.Inertia, d.inertia}, {g.Gravity, d.gravity}, {g.Friction[:n], d.friction}, {g.Friction[n:], d.parts},
-		{g.Restitution, d.restitution}} {
+		{g.Restitution, d.restitution}, {g.Parts, d.poses}} {
 		x, y := products(p[0], p[1])
 		sum, size = sum+x, size+y
 	}
@@ -622,10 +648,11 @@ func (k *stepKind) String() string {
 	return fmt.Sprintf("%s %v parts=%t moving=%t e=%g", k.name, k.model, k.parts, k.moving, k.restitution)
 }
 
-// TestStepAgainstDifferences: the derivative of a step by state, forces, masses, inertias, friction, restitution and
-// gravity together, along random directions: for shapes of all kinds, bodies of parts, a ground that moves and rotates,
-// both models, with and without restitution and compliance. Differences of the fourth order with steps that keep the
-// modes are off by the tolerance of the solve over the step, 1e-13/1e-4, times what velocities are multiplied by.
+// TestStepAgainstDifferences: the derivative of a step by state, forces, masses, inertias, friction, restitution,
+// poses of parts and gravity together, along random directions: for shapes of all kinds, bodies of parts, a ground that
+// moves and rotates, both models, with and without restitution and compliance. Differences of the fourth order with
+// steps that keep the modes are off by the tolerance of the solve over the step, 1e-13/1e-4, times what velocities are
+// multiplied by.
 func TestStepAgainstDifferences(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 4))
 	worlds, directions := 16, 2

@@ -152,6 +152,7 @@ type RunGradient struct {
 	Gravity []float64 // [W,3]
 	// Friction and Restitution [W,S] are by the values of [contact.Scene.FrictionSources].
 	Friction, Restitution []float64
+	Parts                 []float64 // [W,P,6] by the poses of the parts in their bodies, as [StepGradient.Parts]
 
 	Smoothness []Smoothness // [T,W] of the steps
 	Margin     []float64    // [T,W]
@@ -169,7 +170,8 @@ func (g *RunGradient) resize(t *Tape) {
 		n      int
 	}{{&g.Pose, 6 * n}, {&g.Velocity, 3 * n}, {&g.Momentum, 3 * n}, {&g.Spin, 3 * n}, {&g.Force, 6 * n * steps},
 		{&g.Mass, n}, {&g.Inertia, 6 * n}, {&g.Gravity, 3 * w}, {&g.Friction, w * scene.FrictionSources()},
-		{&g.Restitution, w * scene.RestitutionSources()}, {&g.Margin, w * t.steps}} {
+		{&g.Restitution, w * scene.RestitutionSources()}, {&g.Parts, 6 * w * PartCount(scene)},
+		{&g.Margin, w * t.steps}} {
 		resize(c.column, c.n)
 		clear(*c.column)
 	}
@@ -352,7 +354,8 @@ func (b *backward) gradient(w int) StepGradient {
 		return column[per*w : per*(w+1)]
 	}
 	return StepGradient{Mass: out.Mass[n*w : n*(w+1)], Inertia: out.Inertia[6*n*w : 6*n*(w+1)],
-		Gravity: out.Gravity[3*w : 3*w+3], Friction: of(out.Friction), Restitution: of(out.Restitution)}
+		Gravity: out.Gravity[3*w : 3*w+3], Friction: of(out.Friction), Restitution: of(out.Restitution),
+		Parts: of(out.Parts)}
 }
 
 // force sets where the gradient by the forces of a step goes.

@@ -108,8 +108,9 @@ func spins(scene *contact.Scene, s *contact.State, w int) (out []r3.Vec) {
 }
 
 // TestRunAgainstDifferences: the gradient of a loss of three states of a run of balls that rest, roll, slide and fly,
-// by the first state, the forces of all steps and what worlds share, along random directions. No contact changes its
-// mode. Differences of the fourth order are off by 1e-9 of the sums of the absolute values of the terms.
+// by the first state, the forces of all steps and what worlds share, poses of parts too, along random directions. No
+// contact changes its mode. Differences of the fourth order are off by 1e-9 of the sums of the absolute values of the
+// terms.
 func TestRunAgainstDifferences(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 5))
 	solver := kernelSolver(t)
@@ -159,6 +160,7 @@ func TestRunAgainstDifferences(t *testing.T) {
 				scale(d.force[6*k+3:6*k+6], 0.01)
 			}
 			scale(d.pose, 0.1)
+			scale(d.poses, 0.1)
 			for k := range worlds * n {
 				if d.pose[6*k+2] *= 1e-3; k%n == 0 { // the contacts of balls stay within the slop
 					clear(d.pose[6*k : 6*k+6])
@@ -202,7 +204,8 @@ func TestRunAgainstDifferences(t *testing.T) {
 				shared := &StepGradient{Force: make([]float64, 6*n), Mass: g.Mass[n*w : n*(w+1)],
 					Inertia: g.Inertia[6*n*w : 6*n*(w+1)], Gravity: g.Gravity[3*w : 3*w+3],
 					Friction:    g.Friction[sources*w : sources*(w+1)],
-					Restitution: g.Restitution[sources*w : sources*(w+1)]}
+					Restitution: g.Restitution[sources*w : sources*(w+1)],
+					Parts:       g.Parts[len(g.Parts)/worlds*w : len(g.Parts)/worlds*(w+1)]}
 				got, more := d.along(ofWorld, shared, w, n)
 				if off := math.Abs(got+force-want[w]) / (size + more); !(off <= 1e-7) {
 					t.Errorf("%v, %d steps, world %d: %.10g, want %.10g, size %.3g", model, steps, w, got+force,
@@ -267,7 +270,7 @@ func TestRunBits(t *testing.T) {
 		for _, c := range [][2][]float64{{got.Pose, want.Pose}, {got.Velocity, want.Velocity},
 			{got.Momentum, want.Momentum}, {got.Spin, want.Spin}, {got.Force, want.Force}, {got.Mass, want.Mass},
 			{got.Inertia, want.Inertia}, {got.Friction, want.Friction}, {got.Restitution, want.Restitution},
-			{got.Gravity, want.Gravity}, {got.Margin, want.Margin}} {
+			{got.Gravity, want.Gravity}, {got.Parts, want.Parts}, {got.Margin, want.Margin}} {
 			if !sameBits(c[0], c[1]) {
 				t.Errorf("%d workers, segments of %d: other bits", x[0], x[1])
 			}

@@ -143,6 +143,43 @@ def test_differences(order: Any, compliance: float) -> None:
         np.testing.assert_allclose(got[smooth], want[smooth], rtol=1e-5, atol=1e-4, err_msg=name)
 
 
+def test_parts_pose() -> None:
+    """Gradients by the poses of the parts of two bodies, three parts in all, against central differences of simulations
+    whose parts are moved; errors as in test_differences."""
+    w, t, h = 40, 6, 1e-6
+    _, state, force = moving(w)
+    rng = np.random.default_rng(4)
+    lib = cl.Library()
+    shapes = [lib.ellipsoid([0.1, 0.12, 0.15]), lib.sphere(0.1), lib.sphere(0.1)]
+    change = rng.normal(size=(3, 6)) * [0.3, 0.3, 0.3, 1, 1, 1]
+
+    def simulation(x: float) -> contact.Simulation:
+        parts = []
+        for k, at in enumerate(([0.01, 0, 0.02], [-0.1, 0.02, 0.0], [0, 0.01, 0])):
+            angle = x * change[k, 3:] / 2
+            q = np.array([1.0, *angle]) / np.sqrt(1 + angle @ angle)
+            parts.append(cl.Part(shapes[k], tuple(at + x * change[k, :3]), tuple(q)))
+        m, inertia = np.array([1.0, 2.0]), np.outer([1.0, 2.0], [4e-3, 5e-3, 6e-3, 1e-4, 0, 0])
+        return contact.Simulation(
+            lib, [cl.Body((parts[0], parts[1])), parts[2]], mass=m, inertia=inertia, center=np.zeros((2, 3)),
+            dt=DT, friction=0.3, tolerance=1e-13, correction=0.0, compliance=1e-3)  # fmt: skip
+
+    run = simulation(0).run(*state, quat="wxyz", steps=t, force=force, tape=True)
+    bars = {name: rng.normal(size=getattr(run, name).shape) for name in STATE}
+    g = run.vjp(**bars)
+    smooth = run.smooth.all(axis=0) & (run.margin.min(axis=0) > 1e-3)
+    touching = smooth & (run.contact_count.max(axis=0) > 0)
+    assert g.parts_pose.shape == (w, 3, 6) and touching.sum() > w / 8
+    assert all(np.abs(g.parts_pose[touching, k]).max() > 1 for k in range(3))
+    totals = []
+    for sign in (1, -1):
+        r = simulation(sign * h).run(*state, quat="wxyz", steps=t, force=force)
+        totals.append(sum((getattr(r, k) * bars[k]).sum(axis=(0, 2, 3)) for k in STATE))
+    want = (totals[0] - totals[1]) / (2 * h)
+    got = (g.parts_pose * change).reshape(w, -1).sum(axis=1)
+    np.testing.assert_allclose(got[smooth], want[smooth], rtol=1e-5, atol=1e-4)
+
+
 def test_tape_changes_nothing() -> None:
     """A run with a tape has the states of the same run without one, bit for bit, where contacts are not redundant; a
     world alone has the gradients that it has beside others; a tape outlives its simulation."""
@@ -157,7 +194,7 @@ def test_tape_changes_nothing() -> None:
     assert np.array_equal(run.vjp(position=bar).velocity, g.velocity)
     one = moving(6)[0].run(*[x[2:3] for x in state], quat="wxyz", steps=8, force=force[2:3], tape=True)
     alone = one.vjp(position=bar[:, 2:3])
-    for name in (*STATE, "force", "mass", "inertia", "friction", "restitution", "gravity"):
+    for name in (*STATE, "force", "mass", "inertia", "friction", "restitution", "gravity", "parts_pose"):
         assert np.array_equal(getattr(alone, name)[0], getattr(g, name)[2]), name
 
 

@@ -555,6 +555,7 @@ static void call_tape_vjp(void) {
     if (one_in(2)) add_reals(&l, "mass_gradient", w * m);
     if (one_in(2)) add_reals(&l, "inertia_gradient", 6 * w * m);
     if (one_in(2)) add_reals(&l, "gravity_gradient", 3 * w);
+    if (one_in(2)) add_reals(&l, "parts_gradient", 6 * w * m);
     if (one_in(2)) add_bytes(&l, "smoothness", t * w, 1);
     if (one_in(2)) add_reals(&l, "margin", t * w);
     close_list(&l);

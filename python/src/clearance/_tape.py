@@ -67,7 +67,9 @@ class RunGradient:
     for each world by itself, so that worlds may be weighted before they are added: ``mass`` [W,M] at constant inertia,
     ``inertia`` [W,M,6], ``gravity`` [W,3], ``friction`` and ``restitution`` [W,M] of bodies, in their contacts with the
     ground too where it has none of its own. ``ground`` are those of the ground, ``parts`` of the parts that state their
-    own, in order, ``surfaces`` of surfaces. Units are those of the function by SI units.
+    own, in order, ``surfaces`` of surfaces. ``parts_pose`` [W,P,6] is by the poses of the P parts in their bodies, body
+    after body and part after part, as twists in the axes of the body: velocity of the position of the part, angular
+    velocity; mass, center of mass and inertia stay. Units are those of the function by SI units.
 
     ``smoothness`` [T,W] says what the gradient of each step is worth: 0 smooth, 1 boundary, 2 one_of_many, 3 none, as
     of :class:`ProblemGradient`; a step without a derivative is taken as constant, which stops the gradient. ``margin``
@@ -87,6 +89,7 @@ class RunGradient:
     ground: Stated
     parts: Stated
     surfaces: Stated
+    parts_pose: Floats
     smoothness: Ints
     margin: Floats
 
@@ -136,8 +139,10 @@ class Tape(nat.Owner):
         rotation: Array,
         xyzw: bool,
         layouts: tuple[Layout, Layout],
+        parts: tuple[int, int],
     ) -> None:
         self._number, self.layouts = number, layouts
+        self.parts = parts  # of the bodies, and with the ground
         self.steps, self.forced, self.bodies = steps, forced, bodies  # forced: "force", "forces" or ""
         self.first = first  # poses [W,B,7] at the beginning, "wxyz"
         self.rotation = rotation  # of recorded steps [R,W,M,4], "wxyz"
@@ -186,6 +191,7 @@ class Tape(nat.Owner):
             "velocity_gradient": np.zeros((w, every, 3)),
             "spin_gradient": np.zeros((w, every, 3)),
             "gravity_gradient": np.zeros((w, 3)),
+            "parts_gradient": np.zeros((w, self.parts[1], 6)),
             "smoothness": np.zeros((self.steps, w), np.uint8),
             "margin": np.zeros((self.steps, w)),
         }
@@ -215,6 +221,7 @@ class Tape(nat.Owner):
             ground=Stated(friction[1], restitution[1]),
             parts=Stated(friction[2], restitution[2]),
             surfaces=Stated(friction[3], restitution[3]),
+            parts_pose=out["parts_gradient"][:, : self.parts[0]].copy(),
             smoothness=out["smoothness"],
             margin=out["margin"],
             **{name: out[f"{name}_gradient"][:, :m].copy() for name in _PARAMETERS},

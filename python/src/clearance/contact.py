@@ -497,7 +497,9 @@ class Simulation(nat.Owner):
         if keep and still is None:
             forced = next((name for name in ("forces", "force") if name in given), "")
             after = np.ascontiguousarray(rotation)
-            taped = Tape(kept.value, count, forced, m, begin, after, self._quat == "xyzw", self._layouts())
+            parts = sum(len(b.parts) for b in self._bodies[:m])
+            placed = parts, parts + int(self.ground)
+            taped = Tape(kept.value, count, forced, m, begin, after, self._quat == "xyzw", self._layouts(), placed)
         trajectory = Trajectory(
             step=step,
             position=np.ascontiguousarray(pose[..., :3]),
