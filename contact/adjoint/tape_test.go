@@ -364,8 +364,8 @@ func TestImpacts(t *testing.T) {
 	}
 }
 
-// TestRunScales: masses and times of a run that are scaled by powers of two scale its gradients by powers of two, bit
-// for bit, whatever they are worth.
+// TestRunScales: masses, lengths and times of a run that are scaled by powers of two scale its gradients by powers of
+// two, bit for bit, whatever they are worth.
 func TestRunScales(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 8))
 	solver := kernelSolver(t)
@@ -374,6 +374,7 @@ func TestRunScales(t *testing.T) {
 			moving: true},
 		{name: "cylinder", shape: geom.Cylinder{R: 0.08, HalfLength: 0.1}, bodies: 2, model: contact.CCP,
 			impacts: TimeOfImpact, restitution: 0.5, parts: true},
+		{name: "compliant capsule", shape: geom.Capsule{R: 0.05, HalfLength: 0.1}, bodies: 3, compliance: 1e-3},
 	} {
 		const worlds, steps = 12, 12
 		scene := k.scene(t, rng)
@@ -382,52 +383,99 @@ func TestRunScales(t *testing.T) {
 		p := &stepPoint{scene: scene, state: k.states(t, rng, scene, solver, worlds), o: o}
 		n := len(scene.Body)
 		p.force = normal(rng, 6*n*worlds)
-		c := RunCotangents{At: []int{steps}, Pose: normal(rng, 6*n*worlds), Impacts: k.impacts}
-		gradient := func(mass, time int) (g RunGradient) {
-			q, s := *p, *scene
-			ldexp := func(v []float64, e int) (out []float64) {
-				for _, x := range v {
-					out = append(out, math.Ldexp(x, e))
-				}
-				return out
-			}
-			s.Mass, s.Inertia = ldexp(s.Mass, mass), ldexp(s.Inertia, mass)
-			q.scene, q.force = &s, ldexp(p.force, mass-2*time)
-			q.o.TimeStep, q.o.Gravity = math.Ldexp(o.TimeStep, time), r3.Scale(math.Ldexp(1, -2*time), o.Gravity)
-			q.state = &contact.State{Worlds: worlds, Pose: p.state.Pose, Velocity: ldexp(p.state.Velocity, -time),
-				Momentum: ldexp(p.state.Momentum, mass-time)}
-			for w := range worlds { // of the ground it is the angular velocity
-				copy(q.state.Momentum[3*n*w:], ldexp(p.state.Momentum[3*n*w:3*n*w+3], -time))
-			}
+		bar := normal(rng, 6*n*worlds)
+		gradient := func(mass, length, time int) (g RunGradient) {
+			q := p.scaled(t, mass, length, time)
 			tape, err := Run(context.Background(), q.simulation(t, solver), steps, q.force, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
+			c := RunCotangents{At: []int{steps}, Pose: ldexp(bar, -length, 0), Impacts: k.impacts}
 			if err := tape.VJP(context.Background(), &c, &g); err != nil {
 				t.Fatal(err)
 			}
-			for _, x := range []struct {
-				column []float64
-				e      int
-			}{{g.Velocity, -time}, {g.Spin, -time}, {g.Force, mass - 2*time}, {g.Mass, mass}, {g.Inertia, mass},
-				{g.Gravity, -2 * time}} {
-				for i := range x.column {
-					x.column[i] = math.Ldexp(x.column[i], x.e)
-				}
-			}
+			force := mass + length - 2*time // units of the columns
+			g.Pose, g.Parts = ldexp(g.Pose, length, 0), ldexp(g.Parts, length, 0)
+			g.Velocity, g.Spin = ldexp(g.Velocity, length-time, length-time), ldexp(g.Spin, -time, -time)
+			g.Force, g.Mass = ldexp(g.Force, force, force+length), ldexp(g.Mass, mass, mass)
+			g.Inertia = ldexp(g.Inertia, mass+2*length, mass+2*length)
+			g.Gravity = ldexp(g.Gravity, length-2*time, length-2*time)
 			return g
 		}
-		want := gradient(0, 0)
-		for _, e := range [][2]int{{9, 0}, {0, -7}, {-12, 5}} {
-			got := gradient(e[0], e[1])
+		want := gradient(0, 0, 0)
+		if !slices.ContainsFunc(want.Parts, func(x float64) bool { return x != 0 }) {
+			t.Errorf("%v: no contact has a gradient", &k)
+		}
+		for _, e := range [][3]int{{9, 0, 0}, {0, 0, -7}, {-12, 0, 5}, {0, 4, 0}, {0, -3, 0}, {5, 2, -3}} {
+			got := gradient(e[0], e[1], e[2])
 			for i, c := range [][2][]float64{{got.Pose, want.Pose}, {got.Velocity, want.Velocity},
 				{got.Spin, want.Spin}, {got.Force, want.Force}, {got.Mass, want.Mass}, {got.Inertia, want.Inertia},
 				{got.Friction, want.Friction}, {got.Restitution, want.Restitution}, {got.Gravity, want.Gravity},
-				{got.Margin, want.Margin}} {
+				{got.Parts, want.Parts}, {got.Margin, want.Margin}} {
 				if !slices.Equal(c[0], c[1]) {
-					t.Errorf("%v: masses by 2^%d, times by 2^%d: other bits in column %d", &k, e[0], e[1], i)
+					t.Errorf("%v: masses by 2^%d, lengths by 2^%d, times by 2^%d: other bits in column %d", &k, e[0],
+						e[1], e[2], i)
 				}
+			}
+			if !slices.Equal(got.Smoothness, want.Smoothness) {
+				t.Errorf("%v: scaled by the powers %d: other names", &k, e)
 			}
 		}
 	}
+}
+
+// scaled is the point with masses, lengths and times times powers of two.
+func (p *stepPoint) scaled(t testing.TB, mass, length, time int) *stepPoint {
+	t.Helper()
+	s, old, k := *p.scene, p.scene.Bodies, math.Ldexp(1, length)
+	shapes := make([]geom.Shape, old.Library().Len())
+	for i := range shapes {
+		var err error
+		if shapes[i], err = geom.Scaled(old.Library().Shape(int32(i)), k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lib, err := batch.NewLibrary(shapes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies := make([]batch.Body, old.Len())
+	for b := range bodies {
+		bodies[b].Parts = slices.Clone(old.Parts(int32(b)))
+		for i := range bodies[b].Parts {
+			pose := &bodies[b].Parts[i].Pose
+			pose.Position = r3.Scale(k, pose.Position)
+		}
+	}
+	if s.Bodies, err = batch.NewBodies(lib, bodies); err != nil {
+		t.Fatal(err)
+	}
+	s.Mass, s.Inertia = ldexp(s.Mass, mass, mass), ldexp(s.Inertia, mass+2*length, mass+2*length)
+	s.Center = ldexp(s.Center, length, length)
+	force := mass + length - 2*time
+	q := &stepPoint{scene: &s, o: p.o, force: ldexp(p.force, force, force+length)}
+	q.o.TimeStep = math.Ldexp(p.o.TimeStep, time)
+	q.o.Gravity = r3.Scale(math.Ldexp(1, length-2*time), p.o.Gravity)
+	q.state = &contact.State{Worlds: p.state.Worlds, Pose: slices.Clone(p.state.Pose),
+		Velocity: ldexp(p.state.Velocity, length-time, length-time)}
+	for i := range p.state.Worlds * len(s.Body) {
+		put(q.state.Pose[7*i:], r3.Scale(k, vecOf(p.state.Pose[7*i:])))
+		e := mass + 2*length - time
+		if math.IsInf(s.Mass[i%len(s.Body)], 1) { // the angular velocity
+			e = -time
+		}
+		q.state.Momentum = append(q.state.Momentum, ldexp(p.state.Momentum[3*i:3*i+3], e, e)...)
+	}
+	return q
+}
+
+// ldexp scales numbers by powers of two; of each six the first three by one, the others by another.
+func ldexp(v []float64, lin, ang int) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		if out[i] = math.Ldexp(x, lin); i%6 >= 3 {
+			out[i] = math.Ldexp(x, ang)
+		}
+	}
+	return out
 }
