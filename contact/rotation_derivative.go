@@ -38,24 +38,41 @@ type rotating struct {
 	change     [6]sym3 // of the inverse inertia of a step, for the six directions of the inertia
 }
 
-// tangentOfRotation returns the rotations ξ for a change of y along the principal axes, and if asked those for changes
-// of the numbers of the inertia in principal axes. The body is not too fast for [rotate].
-func tangentOfRotation(f *native.Fixed, y r3.Vec, dt float64, inertia bool) (xi [9]r3.Vec) {
+// rotationVJP multiplies a cotangent of ξ with the derivatives by y and, if asked, by the six numbers of the inertia in
+// principal axes. The body is not too fast for [rotate].
+func rotationVJP(f *native.Fixed, y r3.Vec, dt float64, xi r3.Vec, inertia bool) (byY r3.Vec, byInertia sym3) {
+	t, turns, h, s := startRotating(f, y, dt)
+	switch {
+	case turns == 0:
+		return byY, byInertia
+	case turns == 1:
+		return t.stepVJP(f, h, s, xi, inertia)
+	}
+	columns := t.steps(f, turns, h, s, inertia)
+	for n := range byInertia {
+		byInertia[n] = dotVec(columns[3+n], xi)
+	}
+	return r3.Vec{X: dotVec(columns[0], xi), Y: dotVec(columns[1], xi), Z: dotVec(columns[2], xi)}, byInertia
+}
+
+// startRotating prepares the Moser-Veselov steps of a step of length dt, and returns their number, their length and
+// 1 + s of the series. The number is 0 of a body that is too fast.
+func startRotating(f *native.Fixed, y r3.Vec, dt float64) (t rotating, turns int, h, s float64) {
 	a, b := &f.Turn, &f.Spread
 	yy := r3.Vec{X: y.X * y.X, Y: y.Y * y.Y, Z: y.Z * y.Z}
 	half := 0.5 * (yy.X + yy.Y + yy.Z)
 	above := 0.5 * (b[2]*yy.X + b[1]*yy.Y)
 	angle := dt * math.Sqrt(2*(a[0]*above+a[2]*(above+a[2]*half)))
 	if !(angle <= turnAngle*mostTurns) {
-		return xi
+		return t, 0, 0, 0
 	}
-	turns := math.Floor(angle*(1/turnAngle)) + 1
-	h := dt / turns
+	number := math.Floor(angle*(1/turnAngle)) + 1
+	h = dt / number
 	x, z := h*a[0]*(h*(0.5*(b[0]*yy.X-b[1]*yy.Z))), h*a[1]*(h*a[1]*half)
-	s := 1 + series(f.Series[:9], x, z)
+	s = 1 + series(f.Series[:9], x, z)
 	d := a[1] * series(f.Series[9:], x, z)
 	i := r3.Vec{X: a[0]*s + d, Y: a[1]*s + d, Z: a[2]*s + d}
-	t := rotating{y0: y, half: 0.5 * h, matrix: geom.Mat3{0: 1, 4: 1, 8: 1}, directions: 3}
+	t = rotating{y0: y, half: 0.5 * h, matrix: geom.Mat3{0: 1, 4: 1, 8: 1}, directions: 3}
 	t.g = r3.Vec{X: s * b[1] * i.X / (i.Y * i.Z), Y: -(s * b[2] * i.Y / (i.X * i.Z)), Z: s * b[0] * i.Z / (i.X * i.Y)}
 	t.i = r3.Scale(t.half, i)
 
@@ -73,14 +90,77 @@ func tangentOfRotation(f *native.Fixed, y r3.Vec, dt float64, inertia bool) (xi 
 		t.dg[k] = r3.Vec{X: t.g.X * (ds/s + rate.X - rate.Y - rate.Z), Y: t.g.Y * (ds/s + rate.Y - rate.Z - rate.X),
 			Z: t.g.Z * (ds/s + rate.Z - rate.X - rate.Y)}
 	}
+	return t, int(number), h, s
+}
+
+// steps returns the rotations ξ for a change of y along the principal axes, and if asked those for changes of the
+// numbers of the inertia in principal axes.
+func (t *rotating) steps(f *native.Fixed, turns int, h, whole float64, inertia bool) (xi [9]r3.Vec) {
 	if inertia {
 		t.directions = 9
-		t.setInertia(f, h, s)
+		t.setInertia(f, h, whole)
 	}
-	for range int(turns) {
+	for range turns {
 		t.step()
 	}
 	return t.xi
+}
+
+// stepVJP is the transpose of [rotating.steps] for one step, nearly always the only one: of step, of byInertia and of
+// setInertia, in the opposite order.
+func (t *rotating) stepVJP(f *native.Fixed, h, whole float64, xi r3.Vec, inertia bool) (byY r3.Vec, byInertia sym3) {
+	y := t.y0
+	w := r3.Vec{X: t.i.X * y.X, Y: t.i.Y * y.Y, Z: t.i.Z * y.Z}
+	c := moserVeselov(w, t.g)
+	square := 1 + dotVec(c, c)
+	u, v, q := t.jacobian(w, c)
+	vq := crossVec(v, q)
+	byC := r3.Scale(2/(square*dotVec(u, vq)), r3.Sub(xi, crossVec(xi, c)))
+	bar := addScaled(addScaled(r3.Scale(byC.X, vq), byC.Y, crossVec(q, u)), byC.Z, crossVec(u, v)) // of f
+	alongI := r3.Scale(square, r3.Vec{X: bar.X * y.X, Y: bar.Y * y.Y, Z: bar.Z * y.Z})
+	alongG := r3.Vec{X: bar.X * c.Y * c.Z, Y: bar.Y * c.Z * c.X, Z: bar.Z * c.X * c.Y}
+	byY = r3.Vec{X: square*t.i.X*bar.X + dotVec(alongI, t.di[0]) - dotVec(alongG, t.dg[0]),
+		Y: square*t.i.Y*bar.Y + dotVec(alongI, t.di[1]) - dotVec(alongG, t.dg[1]),
+		Z: square*t.i.Z*bar.Z + dotVec(alongI, t.di[2]) - dotVec(alongG, t.dg[2])}
+	if !inertia {
+		return byY, byInertia
+	}
+	// the change δ of the inverse inertia counts by ⟨left, δ·right⟩
+	m := crossVec(r3.Vec{X: t.i.X * bar.X, Y: t.i.Y * bar.Y, Z: t.i.Z * bar.Z}, c)
+	left := [3]float64{bar.X + m.X/t.i.X, bar.Y + m.Y/t.i.Y, bar.Z + m.Z/t.i.Z}
+	right, at := [3]float64{c.X / t.i.X, c.Y / t.i.Y, c.Z / t.i.Z}, [3]float64{y.X, y.Y, y.Z}
+	a := &f.Turn
+	k := sym3{a[0], a[1], a[2]}
+	e := [3]float64{a[0] + a[1] + a[2], a[0]*a[1] + a[1]*a[2] + a[2]*a[0], a[0] * a[1] * a[2]}
+	energy, size := 0.5*dotVec(y, k.mul(y)), 0.5*dotVec(y, y)
+	s, d := slopesOfTerms(stretch, h, e, energy, size), slopesOfTerms(shift, h, e, energy, size)
+	byS, byD := 0.0, 0.0
+	for j := range 3 {
+		byS, byD = byS+a[j]*(left[j]*right[j]), byD+left[j]*right[j]
+	}
+	var by [4]float64 // e1, e2, e3 and H
+	for j := range by {
+		by[j] = byS*s[j] + byD*d[j]
+	}
+	for n, ij := range [6][2]int{{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}} {
+		i, j := ij[0], ij[1]
+		var g float64 // by −K·δI·K
+		if i == j {
+			g = whole*(left[i]*right[i]) + by[3]*(0.5*at[i]*at[i]) +
+				by[0] + by[1]*(e[0]-a[i]) + by[2]*(a[(i+1)%3]*a[(i+2)%3])
+		} else {
+			g = whole*(left[i]*right[j]+left[j]*right[i]) + by[3]*(at[i]*at[j])
+		}
+		byInertia[n] = -t.half * a[i] * a[j] * g
+	}
+	return byY, byInertia
+}
+
+// jacobian has the columns of the derivative of f at c, see [moserVeselov].
+func (t *rotating) jacobian(w, c r3.Vec) (u, v, q r3.Vec) {
+	return r3.Vec{X: 1 - 2*w.X*c.X, Y: t.g.Y*c.Z - 2*w.Y*c.X, Z: t.g.Z*c.Y - 2*w.Z*c.X},
+		r3.Vec{X: t.g.X*c.Z - 2*w.X*c.Y, Y: 1 - 2*w.Y*c.Y, Z: t.g.Z*c.X - 2*w.Z*c.Y},
+		r3.Vec{X: t.g.X*c.Y - 2*w.X*c.Z, Y: t.g.Y*c.X - 2*w.Y*c.Z, Z: 1 - 2*w.Z*c.Z}
 }
 
 // slopeOfSeries is the derivative of [series] by x and z.
@@ -96,9 +176,7 @@ func (t *rotating) step() {
 	w := r3.Vec{X: t.i.X * y.X, Y: t.i.Y * y.Y, Z: t.i.Z * y.Z}
 	c := moserVeselov(w, t.g)
 	square := 1 + dotVec(c, c)
-	u := r3.Vec{X: 1 - 2*w.X*c.X, Y: t.g.Y*c.Z - 2*w.Y*c.X, Z: t.g.Z*c.Y - 2*w.Z*c.X}
-	v := r3.Vec{X: t.g.X*c.Z - 2*w.X*c.Y, Y: 1 - 2*w.Y*c.Y, Z: t.g.Z*c.X - 2*w.Z*c.Y}
-	q := r3.Vec{X: t.g.X*c.Y - 2*w.X*c.Z, Y: t.g.Y*c.X - 2*w.Y*c.Z, Z: 1 - 2*w.Z*c.Z}
+	u, v, q := t.jacobian(w, c)
 	vq, qu, uv := crossVec(v, q), crossVec(q, u), crossVec(u, v)
 	r := 1 / dotVec(u, vq)
 	rot := geom.Pose{Rotation: quaternion([]float64{1, c.X, c.Y, c.Z})}.Matrix()
@@ -164,6 +242,9 @@ func (t *rotating) setInertia(f *native.Fixed, h, whole float64) {
 // are below rounding are left out: of a body that hardly rotates, all of them.
 func slopesOfTerms(terms []seriesTerm, h float64, e [3]float64, energy, square float64) (slope [4]float64) {
 	x := h * h * (e[0]*energy + e[1]*square) // the terms of a degree go with this power
+	if power(x, terms[0].h+terms[0].c) < 0x1p-60 {
+		return slope
+	}
 	var of [4][7]float64
 	base := [4]float64{e[0], e[1], e[2], energy}
 	for m := range of {
@@ -275,17 +356,14 @@ func (s *Simulation) RotationVJP(b int, dt float64, r *BodyRecord, cotangent r3.
 	axes := (*geom.Mat3)(&f.Axes)
 	y := axes.MulVecT(r.Matrix.MulVecT(r.Rotating))
 	xi := axes.MulVecT(r.NextMatrix.MulVecT(cotangent))
-	var columns [9]r3.Vec
+	var byY r3.Vec
+	var g sym3
 	if f.Round == 0 || inertia != nil {
-		columns = tangentOfRotation(f, y, dt, inertia != nil)
+		byY, g = rotationVJP(f, y, dt, xi, inertia != nil)
 	}
 	if inertia != nil {
-		var g sym3 // of a symmetric matrix: those beside the diagonal are halves
-		for n := range g {
-			g[n] = dotVec(columns[3+n], xi)
-			if n >= 3 {
-				g[n] /= 2
-			}
+		for n := 3; n < len(g); n++ { // of a symmetric matrix: those beside the diagonal are halves
+			g[n] /= 2
 		}
 		g = rotated(axes, &g)
 		for n := range g {
@@ -299,7 +377,6 @@ func (s *Simulation) RotationVJP(b int, dt float64, r *BodyRecord, cotangent r3.
 		rotation, momentum = steadyVJP(r3.Scale(dt*f.Turn[1], r.Rotating), cotangent)
 		return rotation, r3.Scale(dt*f.Turn[1], momentum)
 	}
-	byY := r3.Vec{X: dotVec(columns[0], xi), Y: dotVec(columns[1], xi), Z: dotVec(columns[2], xi)}
 	momentum = r.Matrix.MulVec(axes.MulVec(byY))
 	return r3.Add(cotangent, crossVec(momentum, r.Rotating)), momentum
 }

@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/spatial/r3"
 
+	"clearance/contact"
 	"clearance/internal/memory"
 )
 
@@ -219,9 +220,10 @@ func (x *problemWorld) factor() bool {
 			{3: i[0], 4: i[3], 5: i[4]}, {3: i[3], 4: i[1], 5: i[5]}, {3: i[4], 4: i[5], 5: i[2]},
 		}
 	}
-	n := len(s.order)
+	n, symmetric := len(s.order), true
 	for i := range x.rows {
 		r := &x.rows[i]
+		symmetric = symmetric && (r.mode != Slide || r.mu == 0 || x.model == contact.CCP)
 		p, q := r.place[0], r.place[1]
 		first := 0
 		if r.mode == Stick { // both tangential pivots are the same, and nearly always that of the normal
@@ -258,7 +260,7 @@ func (x *problemWorld) factor() bool {
 		}
 	}
 	for k := range n {
-		if !invert(&s.inverse[k]) {
+		if !invert(&s.inverse[k], symmetric) {
 			return false
 		}
 		lo, hi := s.first[k], s.first[k+1]
@@ -359,38 +361,45 @@ func subtractProduct(c, a, b *[6][6]float64) {
 	}
 }
 
-// invert replaces a matrix by its inverse, by Gauss-Jordan elimination with pivoting of rows. It reports false if a
-// pivot is zero or not finite.
-func invert(m *[6][6]float64) bool {
+// invert replaces a matrix by its inverse, by Gauss-Jordan elimination with pivoting of rows. A symmetric matrix is
+// positive definite and needs no pivoting. It reports false if a pivot is zero or not finite.
+func invert(m *[6][6]float64, symmetric bool) bool {
 	var swap [6]int
 	for k := range m {
-		p := k
-		for i := k + 1; i < 6; i++ {
-			if math.Abs(m[i][k]) > math.Abs(m[p][k]) {
-				p = i
+		if !symmetric {
+			p := k
+			for i := k + 1; i < 6; i++ {
+				if math.Abs(m[i][k]) > math.Abs(m[p][k]) {
+					p = i
+				}
 			}
+			swap[k] = p
+			m[k], m[p] = m[p], m[k]
 		}
-		swap[k] = p
-		m[k], m[p] = m[p], m[k]
 		pivot := m[k][k]
 		if f := 1 / pivot; f-f != 0 || pivot-pivot != 0 {
 			return false
 		}
 		f, row := 1/pivot, &m[k]
 		row[k] = 1
-		for j := range row {
-			row[j] *= f
-		}
+		a, b, c, d, e, h := f*row[0], f*row[1], f*row[2], f*row[3], f*row[4], f*row[5]
 		for i := range m {
 			if i == k {
+				*row = [6]float64{a, b, c, d, e, h}
 				continue
 			}
 			to, g := &m[i], m[i][k]
 			to[k] = 0
-			for j := range to {
-				to[j] -= g * row[j]
-			}
+			to[0] -= g * a
+			to[1] -= g * b
+			to[2] -= g * c
+			to[3] -= g * d
+			to[4] -= g * e
+			to[5] -= g * h
 		}
+	}
+	if symmetric {
+		return true
 	}
 	for k := 5; k >= 0; k-- {
 		if p := swap[k]; p != k {
