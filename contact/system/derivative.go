@@ -112,7 +112,9 @@ func (x *solver) vjp(p *Problem, w int, s *Solution, model contact.Model, veloci
 		copy(out.Velocity[w*n:], bar)
 		return
 	}
-	x.load(p, w)
+	if !x.load(p, w) || !finite(s.Impulse[3*w*c:3*(w*c+count)]) {
+		return
+	}
 	for i := range x.lambda {
 		x.lambda[i] = r3.Scale(1/x.unit, vecOf(s.Impulse[3*(w*c+i):]))
 	}
@@ -155,6 +157,25 @@ func (x *solver) vjp(p *Problem, w int, s *Solution, model contact.Model, veloci
 	}
 	out.Smoothness[w], out.Residual[w] = smoothness, residual
 	x.write(p, w, model, impulseBar, out)
+	out.keepFinite(p, w)
+}
+
+// keepFinite clears the gradients of a world if a number leaves the range of float64: it has no derivative then.
+func (g *Gradient) keepFinite(p *Problem, w int) {
+	n, c := p.Velocities, p.Contacts
+	columns := [][]float64{g.Velocity[w*n : (w+1)*n], g.Mass[w*n*n : (w+1)*n*n], g.Jacobian[3*w*c*n : 3*(w+1)*c*n],
+		g.Target[w*c : (w+1)*c], g.Friction[w*c : (w+1)*c], g.Compliance[2*w*c : 2*(w+1)*c],
+		g.Offset[3*w*c : 3*(w+1)*c], g.Margin[w : w+1], g.Residual[w : w+1]}
+	for _, x := range columns {
+		if finite(x) || &x[0] == &g.Margin[w] && math.IsInf(x[0], 1) {
+			continue
+		}
+		for _, x := range columns {
+			clear(x)
+		}
+		g.Smoothness[w], g.Nearest[w] = adjoint.None, -1
+		return
+	}
 }
 
 // judge forms v and c anew, finds the modes and the margin, and sets the columns of A and B.

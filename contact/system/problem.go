@@ -40,7 +40,8 @@ type Options struct {
 	Workers int
 }
 
-// Solution has the columns of the answers.
+// Solution has the columns of the answers. Those of an invalid world are NaN. A world whose numbers leave the range of
+// float64 is undecided, without impulses and with an infinite residual.
 type Solution struct {
 	Impulse  []float64 // [W,C,3] along t1, t2 and the normal
 	Velocity []float64 // [W,N]

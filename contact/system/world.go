@@ -11,7 +11,9 @@ import (
 )
 
 // The problem of a world in coordinates in which its mass matrix is the identity: with M = LLᵀ they are x = Lᵀv, and
-// the Jacobian is JL⁻ᵀ. Masses are divided by a power of two, so that scaling them by one changes no bit of a velocity.
+// the Jacobian is JL⁻ᵀ. Masses are divided by the power of two of the first number of M. That number scales with the
+// masses, and with an even power of the unit of length where the first velocity is an angular one. So units of mass,
+// length and time that change by powers of two change no bit of the square roots in L, and none of an answer.
 
 // row is a contact.
 type row struct {
@@ -106,17 +108,17 @@ func timesFactor(lower []float64, n int, transposed bool, x, to []float64) {
 	}
 }
 
-// load takes the problem of a world, which is valid.
-func (s *solver) load(p *Problem, w int) {
+// load takes the problem of a world, which is valid. It reports false if numbers leave the range of float64.
+func (s *solver) load(p *Problem, w int) bool {
+	const most = 1000 // exponent of the unit
 	n, count := p.Velocities, int(p.Count[w])
 	s.n = n
 	m := p.Mass[w*n*n : (w+1)*n*n]
-	trace := 0.0
-	for i := range n {
-		trace += m[i*n+i]
+	s.unit = 1
+	if n > 0 {
+		_, exponent := math.Frexp(m[0])
+		s.unit = math.Ldexp(1, max(-most, min(exponent, most)))
 	}
-	_, exponent := math.Frexp(trace)
-	s.unit = math.Ldexp(1, exponent)
 	resize(&s.lower, n*n)
 	scaled := make([]float64, n*n)
 	for i, x := range m {
@@ -166,7 +168,11 @@ func (s *solver) load(p *Problem, w int) {
 		if r.g[2][2] > 0 {
 			r.stepN = 1 / r.g[2][2]
 		}
+		if !finite([]float64{r.h, 1 / r.h, r.stepT, r.stepN}) && r.h != 0 {
+			return false
+		}
 	}
+	return finite(s.lower) && finite(s.jacobian) && finite(s.free)
 }
 
 // line is row a of contact i of JL⁻ᵀ.
@@ -267,14 +273,18 @@ func (s *solver) solveWorld(ctx context.Context, p *Problem, w int, o *Options, 
 	copy(out.Velocity[w*n:(w+1)*n], p.Velocity[w*n:])
 	out.Residual[w], out.Scale[w], out.Steps[w], out.Status[w] = 0, 0, 0, contact.Solved
 	if p.CheckWorld(w) != nil {
-		out.Status[w] = contact.Invalid
+		out.invalid(p, w)
 		return
 	}
 	if p.Count[w] == 0 {
 		return
 	}
-	s.load(p, w)
+	if !s.load(p, w) {
+		out.unknown(w)
+		return
+	}
 	s.steps, s.bestRatio, s.residual = 0, math.Inf(1), math.Inf(1)
+	clear(s.best)
 	if !s.setScale(o.Model, o.Tolerance) {
 		clear(s.lambda)
 	}
@@ -286,12 +296,34 @@ func (s *solver) solveWorld(ctx context.Context, p *Problem, w int, o *Options, 
 	}
 	out.Residual[w], out.Scale[w], out.Steps[w] = s.residual, s.scale, int32(s.steps)
 	s.form(s.v, s.best)
-	velocity := out.Velocity[w*n : (w+1)*n]
+	velocity, impulse := out.Velocity[w*n:(w+1)*n], out.Impulse[3*w*c:3*(w+1)*c]
 	copy(velocity, s.v)
 	fromFactor(s.lower, n, velocity)
 	for i, l := range s.best {
-		put(out.Impulse[3*(w*c+i):], r3.Scale(s.unit, l))
+		put(impulse[3*i:], r3.Scale(s.unit, l))
 	}
+	if !finite(velocity) || !finite(impulse) || !(s.scale <= math.MaxFloat64) {
+		clear(impulse)
+		copy(velocity, p.Velocity[w*n:])
+		out.unknown(w)
+	}
+}
+
+// unknown is the answer of a world whose numbers leave the range of float64: no impulses, with any residual.
+func (s *Solution) unknown(w int) {
+	s.Residual[w], s.Scale[w], s.Status[w] = math.Inf(1), 0, contact.Undecided
+}
+
+// invalid writes the columns of a world whose input is invalid, as package contact does.
+func (s *Solution) invalid(p *Problem, w int) {
+	n, c := p.Velocities, 3*p.Contacts
+	for _, column := range [][]float64{s.Impulse[w*c : (w+1)*c], s.Velocity[w*n : (w+1)*n], s.Residual[w : w+1],
+		s.Scale[w : w+1]} {
+		for i := range column {
+			column[i] = math.NaN()
+		}
+	}
+	s.Status[w] = contact.Invalid
 }
 
 // sweeps makes sweeps of projected Gauss-Seidel [AGIMUS2023, Contacts, Alg. 2 and 5], with the steps of package

@@ -242,7 +242,8 @@ class DelassusSolution:
         pushed = cotangent("impulse", impulse, (w, c, 3)) + (bar[:, None] @ self._delassus).reshape(w, c, 3)
         g = self._system.vjp(impulse=pushed)
         free = np.where((g.smoothness < 3)[:, None], g.offset.reshape(w, 3 * c) + bar, 0)
-        given = free[:, :, None] * self.impulse.reshape(w, 1, 3 * c)
+        # Impulses of worlds with invalid input are NaN.
+        given = free[:, :, None] * np.where(self.ok[:, None], self.impulse.reshape(w, 3 * c), 0)[:, None]
         return DelassusGradient(
             given, free.reshape(w, c, 3), g.friction, g.target, g.compliance, g.smoothness, g.margin, g.mode
         )
