@@ -112,4 +112,16 @@ static units units_of(int bodies, int contacts, const double *mass, const double
     return u;
 }
 
+// Vectors whose three components are lanes of worlds: cross products, products with symmetric matrices, inner products.
+
+#define FMS(a, b, c) FMA(a, b, -(c))
+#define CROSS(out, x, y)                                                                     \
+    VF out[3] = {FMS((x)[1], (y)[2], (x)[2] * (y)[1]), FMS((x)[2], (y)[0], (x)[0] * (y)[2]), \
+                 FMS((x)[0], (y)[1], (x)[1] * (y)[0])}
+#define SYMMETRIC(out, m, x)                                                \
+    VF out[3] = {FMA((m)[4], (x)[2], FMA((m)[0], (x)[0], (m)[3] * (x)[1])), \
+                 FMA((m)[5], (x)[2], FMA((m)[3], (x)[0], (m)[1] * (x)[1])), \
+                 FMA((m)[2], (x)[2], FMA((m)[4], (x)[0], (m)[5] * (x)[1]))}
+#define DOT(x, y) FMA((x)[2], (y)[2], FMA((x)[0], (y)[0], (x)[1] * (y)[1]))
+
 #endif

@@ -92,16 +92,6 @@ typedef struct {
 INLINE VF d(const wide p, int h) { return LOADU(p + W * h); }
 INLINE void put_d(wide p, int h, VF x) { STOREU(p + W * h, x); }
 
-#define FMS(a, b, c) FMA(a, b, -(c))
-#define CROSS(out, x, y)                                                                     \
-    VF out[3] = {FMS((x)[1], (y)[2], (x)[2] * (y)[1]), FMS((x)[2], (y)[0], (x)[0] * (y)[2]), \
-                 FMS((x)[0], (y)[1], (x)[1] * (y)[0])}
-#define SYMMETRIC(out, m, x)                                                \
-    VF out[3] = {FMA((m)[4], (x)[2], FMA((m)[0], (x)[0], (m)[3] * (x)[1])), \
-                 FMA((m)[5], (x)[2], FMA((m)[3], (x)[0], (m)[1] * (x)[1])), \
-                 FMA((m)[2], (x)[2], FMA((m)[4], (x)[0], (m)[5] * (x)[1]))}
-#define DOT(x, y) FMA((x)[2], (y)[2], FMA((x)[0], (y)[0], (x)[1] * (y)[1]))
-
 // Bodies are ordered by the larger index, then the smaller one, then by which of them is A; -1 is the world.
 static uint64_t key_of(int32_t a, int32_t b) {
     uint64_t hi = (uint64_t)((a > b ? a : b) + 1), lo = (uint64_t)((a > b ? b : a) + 1);

@@ -175,9 +175,10 @@ _ELEMENTS: Final = {"float64": 2, "uint8": 3, "int32": 6, "int64": 7, "uint64": 
 
 
 def named(arrays: Mapping[str, Array | None]) -> Any:
-    """The records of arrays that are not None. The arrays must live as long as the call."""
+    """The records of arrays that are not None, which keep these arrays alive."""
     given = {name: a for name, a in arrays.items() if a is not None}
-    records = (_abi.Named * len(given))()
+    records: Any = (_abi.Named * len(given))()
+    records.arrays = given
     for record, (name, array) in zip(records, given.items(), strict=True):
         record.name, record.type = name.encode(), _ELEMENTS[array.dtype.name]
         record.count, record.data = array.size, address(array)
