@@ -12,6 +12,7 @@ import (
 
 	"clearance/batch"
 	"clearance/contact"
+	"clearance/contact/adjoint"
 	"clearance/dispatch"
 )
 
@@ -46,6 +47,34 @@ func worldReport(worlds int, since time.Time) dispatch.Report {
 	return dispatch.Report{Rows: worlds, Done: worlds, WorstGapRow: -1, Wall: time.Since(since)}
 }
 
+// countSolved counts worlds in a report, and has it name the fault of the first invalid one.
+func countSolved(r *dispatch.Report, status []contact.Status, check func(world int) error) {
+	for w, s := range status {
+		switch s {
+		case contact.Solved:
+			r.Counts[batch.Separated]++
+		case contact.Undecided:
+			r.Counts[batch.Undecided]++
+		case contact.Invalid:
+			r.Counts[batch.Invalid]++
+			if r.RowErrors == nil {
+				r.RowErrors = []*batch.RowError{faultOf(check(w))}
+			}
+		}
+	}
+}
+
+// countSmooth counts the worlds of a product with derivatives: those without one as undecided.
+func countSmooth(r *dispatch.Report, smoothness []adjoint.Smoothness) {
+	for _, s := range smoothness {
+		if s == adjoint.None {
+			r.Counts[batch.Undecided]++
+		} else {
+			r.Counts[batch.Separated]++
+		}
+	}
+}
+
 //export clearance_contact_solve
 func clearance_contact_solve(list *C.clearance_array, count C.int64_t, waitMs C.int64_t, out *C.clearance_job,
 	report *C.clearance_report, e *C.clearance_error) C.int32_t {
@@ -73,19 +102,7 @@ func clearance_contact_solve(list *C.clearance_array, count C.int64_t, waitMs C.
 			}
 			s.store(&answer)
 			r := worldReport(p.Worlds, since)
-			for w, status := range answer.Status {
-				switch status {
-				case contact.Solved:
-					r.Counts[batch.Separated]++
-				case contact.Undecided:
-					r.Counts[batch.Undecided]++
-				case contact.Invalid:
-					r.Counts[batch.Invalid]++
-					if r.RowErrors == nil {
-						r.RowErrors = []*batch.RowError{faultOf(p.CheckWorld(w))}
-					}
-				}
-			}
+			countSolved(&r, answer.Status, p.CheckWorld)
 			return r, nil
 		}), nil
 	}()

@@ -7,7 +7,6 @@ import (
 	"context"
 	"time"
 
-	"clearance/batch"
 	"clearance/contact"
 	"clearance/contact/adjoint"
 	"clearance/dispatch"
@@ -106,12 +105,6 @@ func (c *problemProduct) run(ctx context.Context) (dispatch.Report, error) {
 		c.mode[i] = uint8(g.Mode[i])
 	}
 	r := worldReport(c.problem.Worlds, since)
-	for _, s := range g.Smoothness {
-		if s == adjoint.None {
-			r.Counts[batch.Undecided]++
-		} else {
-			r.Counts[batch.Separated]++
-		}
-	}
+	countSmooth(&r, g.Smoothness)
 	return r, nil
 }

@@ -7,9 +7,7 @@ import (
 	"context"
 	"time"
 
-	"clearance/batch"
 	"clearance/contact"
-	"clearance/contact/adjoint"
 	"clearance/contact/system"
 	"clearance/dispatch"
 )
@@ -48,19 +46,7 @@ func clearance_system_solve(list *C.clearance_array, count C.int64_t, waitMs C.i
 				status[i] = uint8(s.Status[i])
 			}
 			r := worldReport(w, since)
-			for i, code := range s.Status {
-				switch code {
-				case contact.Solved:
-					r.Counts[batch.Separated]++
-				case contact.Undecided:
-					r.Counts[batch.Undecided]++
-				case contact.Invalid:
-					r.Counts[batch.Invalid]++
-					if r.RowErrors == nil {
-						r.RowErrors = []*batch.RowError{faultOf(p.CheckWorld(i))}
-					}
-				}
-			}
+			countSolved(&r, s.Status, p.CheckWorld)
 			return r, nil
 		}), nil
 	}()
@@ -107,15 +93,9 @@ func clearance_system_vjp(list *C.clearance_array, count C.int64_t, waitMs C.int
 			}
 			copy(nearest, g.Nearest)
 			r := worldReport(w, since)
-			for i, code := range g.Smoothness {
-				if len(smoothness) > 0 {
-					smoothness[i] = uint8(code)
-				}
-				if code == adjoint.None {
-					r.Counts[batch.Undecided]++
-				} else {
-					r.Counts[batch.Separated]++
-				}
+			countSmooth(&r, g.Smoothness)
+			for i := range smoothness {
+				smoothness[i] = uint8(g.Smoothness[i])
 			}
 			for i := range mode {
 				mode[i] = uint8(g.Mode[i])
