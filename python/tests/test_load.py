@@ -141,6 +141,34 @@ def test_refused_by_name(tmp_path: Path, name: str, contents: bytes, reason: str
         cl.load(path)
 
 
+def test_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of packages are found in the folders of ROS, before those that packages= does not name; meshes too."""
+    home = tmp_path / "ros" / "gripper"
+    (home / "urdf").mkdir(parents=True)
+    (home / "finger.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    mesh = '<collision><geometry><mesh filename="package://gripper/finger.obj"/></geometry></collision>'
+    (home / "urdf" / "g.urdf").write_text(f'<robot name="g"><link name="finger">{mesh}</link></robot>')
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    monkeypatch.setenv("ROS_PACKAGE_PATH", "")
+    with pytest.raises(cl.FileError, match="gripper is in no folder"):
+        cl.load("package://gripper/urdf/g.urdf")
+    assert len(cl.load("package://gripper/urdf/g.urdf", packages={"gripper": home}).bodies) == 1
+    monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere:{tmp_path / 'ros'}")
+    assert len(cl.load("package://gripper/urdf/g.urdf").bodies) == 1
+    elsewhere = tmp_path / "copy.urdf"  # whose mesh is in the folder of ROS alone
+    elsewhere.write_bytes((home / "urdf" / "g.urdf").read_bytes())
+    assert len(cl.load(elsewhere).bodies) == 1
+    monkeypatch.setenv("ROS_PACKAGE_PATH", "")
+    with pytest.raises(cl.FileError, match="packages="):
+        cl.load(elsewhere)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "install"))
+    (tmp_path / "install").mkdir()
+    (tmp_path / "ros").rename(tmp_path / "install" / "share")
+    assert len(cl.load(elsewhere).bodies) == 1
+    with pytest.raises(cl.FileError, match="leaves its package"):
+        cl.load("package://gripper/../../copy.urdf")
+
+
 def test_what_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(cl.FileError, match=r"none\.urdf: No such file"):
         cl.load(tmp_path / "none.urdf")

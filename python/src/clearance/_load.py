@@ -14,6 +14,7 @@ from ._errors import FileError, OptionError
 from ._library import Library
 from ._meshes import MESHES, UP_AXES, UpAxis, concavity
 from ._options import check_names, one_of, real
+from ._packages import SCHEMES, package_file
 from ._scene import Scene
 
 if TYPE_CHECKING:
@@ -75,11 +76,14 @@ def load(path: str | os.PathLike[str], **options: Unpack[LoadOptions]) -> Scene:
 
     SDF and USD are not read, nor is any other file: :class:`FileError` names what it is. Options are those of the
     reader, such as ``concave="hull"``, which URDF, MJCF and meshes have; one that the reader lacks is refused by name.
+
+    ``path`` may be ``package://NAME/FILE``, of a package that ROS or pip has installed, or that ``packages`` names.
     """
     try:
-        file = Path(os.fspath(path))
+        name = os.fspath(path)
     except TypeError as e:
         raise OptionError(f"path: {path!r:.60}, want the path of a file") from e
+    file = package_file(name, options.get("packages") or {}) if name.startswith(SCHEMES) else Path(name)
     return read_as(kind_of(file), file, options)
 
 

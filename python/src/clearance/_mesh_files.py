@@ -16,11 +16,10 @@ from ._arrays import Array
 from ._errors import ConcaveError, FileError, ShapeError
 from ._library import Library
 from ._meshes import MESHES, OTHERS, UpAxis, convex_parts, decomposed, foreign_mesh, mesh_shapes
+from ._packages import SCHEMES, folders, inside
 from ._shape import Shape
 from ._urdf_xml import Collision
 from ._xml import Notes
-
-_PACKAGES: Final = ("package://", "model://")
 
 
 def mesh_file(file: Path, concave: str, tolerance: float | None, up_axis: UpAxis) -> list[Shape]:
@@ -88,29 +87,24 @@ class MeshFiles:
                     if file.is_file():
                         self.notes.take(where, f"the name of a file, {what}", f": {uri}")
                         return file
-        if uri.startswith(_PACKAGES):
+        if uri.startswith(SCHEMES):
             raise FileError(f"{where}: {uri} is not found; packages={{name: folder}} says where packages are")
         raise FileError(f"{where}: {tried[0]} is not found")
 
     def places(self, uri: str, where: str) -> list[Path]:
         """The files that a name may mean, the likeliest first."""
         above = [self.folder.resolve(), *self.folder.resolve().parents]
-        scheme = next((s for s in _PACKAGES if uri.startswith(s)), None)
-        if scheme is None:
+        if not uri.startswith(SCHEMES):
             if "://" in uri and not uri.startswith("file://"):
                 raise FileError(f"{where}: {uri}: want a path, file://, package:// or model://")
             return [self.folder / uri.removeprefix("file://")]
-        inner = uri[len(scheme) :]
-        if inner.startswith("/"):
+        if uri.partition("://")[2].startswith("/"):
             self.notes.take(where, "a name without a package, taken as one that begins with it", f": {uri}")
-            inner = inner.lstrip("/")
-        package, _, rest = inner.partition("/")
-        inside = os.path.normpath(rest)
-        if package in ("", ".", "..") or rest.startswith("/") or inside.split(os.sep, 1)[0] == os.pardir:
-            raise FileError(f"{where}: {uri} leaves its package, want {scheme}NAME/FILE")
+        package, rest = inside(uri, where)
         if package in self.packages:
             return [Path(self.packages[package]) / rest]
-        return [p / rest for p in above if p.name == package] + [p / package / rest for p in above]
+        around = [p / rest for p in above if p.name == package] + [p / package / rest for p in above]
+        return around + [p / package / rest for p in folders()]
 
 
 _SAME: Final = np.array([1.0, 0, 0, 0])

@@ -174,7 +174,8 @@ def load(
     ``up_axis="file"`` rotates from it to z. ``margin`` is the radius of a ball that is added to every shape.
 
     ``packages`` are the folders of packages by name; ``package://`` and ``model://`` are looked for in the folders
-    above the file, too. ``folder`` is that of the file (default: of a text, the current one).
+    above the file, too, and where ROS and pip install packages (ROS_PACKAGE_PATH, AMENT_PREFIX_PATH, ``share`` of the
+    environment). ``folder`` is that of the file (default: of a text, the current one).
 
     Faults that change nothing, such as a wrong version of XML, and elements and attributes that are not known are
     passed over, and ``notes`` of the scene lists them; with ``strict=True`` they are errors. An element that may be a
