@@ -9,23 +9,22 @@ import (
 
 	"clearance/batch"
 	"clearance/contact"
+	"clearance/contact/internal/modes"
 	"clearance/internal/fault"
 )
 
 // Mode is what a contact does at a solution.
-type Mode uint8
+type Mode = modes.Mode
 
 // Modes of a contact. Without friction a contact that is not open slides, whatever its velocity.
 const (
-	Open  Mode = iota // without impulse
-	Stick             // c = 0, inside of the cone
-	Slide             // on the boundary of the cone, against the slip
+	Open  = modes.Open  // without impulse
+	Stick = modes.Stick // c = 0, inside of the cone
+	Slide = modes.Slide // on the boundary of the cone, against the slip
 )
 
 // Modes are the names of the modes.
-var Modes = batch.Names[Mode]{What: "mode", List: []string{Open: "open", Stick: "stick", Slide: "slide"}}
-
-func (m Mode) String() string { return Modes.Name(m) }
+var Modes = modes.Names
 
 // Smoothness says what the derivative of a world is worth.
 type Smoothness uint8

@@ -34,7 +34,7 @@ func TestHeldBodies(t *testing.T) {
 			for i, impulseBar := range [][]float64{nil, make([]float64, 3*p.Contacts)} {
 				of[i].Resize(p)
 				x.vjp(p, 0, &part.Solution, contact.NCP, bar, impulseBar, &of[i])
-				if i == 0 && x.rows[0].pivot[0] == heldRegularization*x.rows[0].h {
+				if i == 0 && x.rows[0].Pivot[0] == heldRegularization*x.rows[0].H {
 					held++
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 
 	"clearance/contact"
+	"clearance/contact/internal/modes"
 )
 
 // prepare loads a world, finds its modes and orders its bodies. It reports false if there is no derivative; the report
@@ -28,14 +29,14 @@ func (x *problemWorld) prepare(p *contact.Problem, w int, s *contact.Solution, m
 
 // regular factors the system of a world, and reports false like prepare.
 func (x *problemWorld) regular(w int, out *Report) bool {
-	x.regularize(regularization, false)
+	x.regularize(modes.Regularization, false)
 	if !x.factor() {
 		out.none(w)
 		return false
 	}
 	if x.shared() {
 		out.Smoothness[w] = OneOfMany
-		x.regularize(regularization, true)
+		x.regularize(modes.Regularization, true)
 		if !x.factor() {
 			out.none(w)
 			return false
@@ -49,7 +50,7 @@ func (x *problemWorld) solveCotangents(p *contact.Problem, w int, velocityBar, i
 	out *Report) (ok bool) {
 	if len(impulseBar) == 0 && x.factorHeld() {
 		x.loadCotangents(p, w, velocityBar, nil)
-		if out.Residual[w], _ = x.settle(false); out.Residual[w] <= rounded {
+		if out.Residual[w], _ = x.settle(false); out.Residual[w] <= modes.Rounded {
 			return true
 		}
 	}
@@ -100,11 +101,11 @@ func (x *problemWorld) loadCotangents(p *contact.Problem, w int, velocityBar, im
 	x.bar[x.bodies], x.hat[x.bodies] = twist{}, twist{}
 	for i := range x.rows {
 		r := &x.rows[i]
-		for k := range r.n {
-			r.right[k] = 0
+		for k := range r.N {
+			r.Right[k] = 0
 			if len(impulseBar) > 0 {
 				bar := r3.Scale(x.impulse(), vecOf(impulseBar[3*(w*p.Contacts+i):]))
-				r.right[k] = dot(r.columns.b[k], bar)
+				r.Right[k] = dot(r.B[k], bar)
 			}
 		}
 	}
@@ -115,8 +116,8 @@ func (x *problemWorld) storeBodies(p *contact.Problem, w int, out *Gradient) {
 	for i := range x.rows {
 		r := &x.rows[i]
 		var force r3.Vec
-		for k := range r.n {
-			force = axpy(force, -r.z[k], r.onA[k])
+		for k := range r.N {
+			force = axpy(force, -r.Z[k], r.onA[k])
 		}
 		a, b := &x.bar[r.a], &x.bar[r.b]
 		a.lin, a.ang = r3.Sub(a.lin, force), r3.Sub(a.ang, cross(r.ra, force))
@@ -144,12 +145,9 @@ func (x *problemWorld) storeBodies(p *contact.Problem, w int, out *Gradient) {
 
 // storeContact writes the gradients by the numbers of contact k of all worlds. bar is λ̄.
 func (x *problemWorld) storeContact(r *problemRow, k int, bar r3.Vec, out *Gradient) {
-	var u r3.Vec
-	for j := range r.n {
-		u = axpy(u, r.z[j], r.columns.a[j])
-	}
+	u := r.Combined()
 	perLength := 1 / x.length
-	force, weight := r.world(r.lambda), r.world(u)
+	force, weight := r.world(r.Lambda), r.world(u)
 	hat, v := r.relative(x.hat), r.relative(x.v)
 	arm := func(b int) r3.Vec {
 		return r3.Scale(perLength, r3.Sub(cross(force, x.hat[b].ang), cross(weight, x.v[b].ang)))
@@ -163,7 +161,7 @@ func (x *problemWorld) storeContact(r *problemRow, k int, bar r3.Vec, out *Gradi
 		put(out.ArmB[3*k:], arm(r.b))
 	}
 	var frame [3]r3.Vec
-	l, uu := [3]float64{r.lambda.X, r.lambda.Y, r.lambda.Z}, [3]float64{u.X, u.Y, u.Z}
+	l, uu := [3]float64{r.Lambda.X, r.Lambda.Y, r.Lambda.Z}, [3]float64{u.X, u.Y, u.Z}
 	for i := range frame {
 		frame[i] = axpy(r3.Scale(l[i], hat), -uu[i], v)
 		if len(out.Frame) > 0 {
@@ -176,14 +174,14 @@ func (x *problemWorld) storeContact(r *problemRow, k int, bar r3.Vec, out *Gradi
 	normal = axpy(normal, -dot(frame[1], n), r.q[1])
 	put(out.Normal[3*k:], normal)
 	out.Target[k] = u.Z / x.speed
-	out.Compliance[2*k] = -(u.X*r.lambda.X + u.Y*r.lambda.Y) * x.mass
-	out.Compliance[2*k+1] = -u.Z * r.lambda.Z * x.mass
+	out.Compliance[2*k] = -(u.X*r.Lambda.X + u.Y*r.Lambda.Y) * x.mass
+	out.Compliance[2*k+1] = -u.Z * r.Lambda.Z * x.mass
 	out.Friction[k] = 0
-	if r.mode == Slide {
-		tx, ty := dot(r.q[0], hat)-r.rT*u.X+bar.X, dot(r.q[1], hat)-r.rT*u.Y+bar.Y
-		out.Friction[k] = -r.lambda.Z * (r.t.X*tx + r.t.Y*ty)
+	if r.Mode == Slide {
+		tx, ty := dot(r.q[0], hat)-r.RT*u.X+bar.X, dot(r.q[1], hat)-r.RT*u.Y+bar.Y
+		out.Friction[k] = -r.Lambda.Z * (r.T.X*tx + r.T.Y*ty)
 		if x.model == contact.CCP {
-			out.Friction[k] += hypot(r.c.X, r.c.Y) * r.z[0]
+			out.Friction[k] += r.Slip() * r.Z[0]
 		}
 	}
 }
@@ -250,8 +248,8 @@ func (x *problemWorld) jvp(p *contact.Problem, w int, s *contact.Solution, model
 		for i := range x.rows {
 			r := &x.rows[i]
 			l := r.slideTangent(tangentOf(d.Friction, w*p.Contacts+i))
-			for k := range r.n {
-				l = axpy(l, -r.z[k], r.columns.b[k])
+			for k := range r.N {
+				l = axpy(l, -r.Z[k], r.B[k])
 			}
 			put(impulses[3*i:], r3.Scale(x.impulse(), l))
 		}
@@ -280,10 +278,10 @@ func tangentVec(column []float64, k int) r3.Vec {
 
 // slideTangent is p = −λ_N·t·dμ of a contact that slides.
 func (r *problemRow) slideTangent(dmu float64) r3.Vec {
-	if r.mode != Slide {
+	if r.Mode != Slide {
 		return r3.Vec{}
 	}
-	return r3.Scale(-r.lambda.Z*dmu, r.t)
+	return r3.Scale(-r.Lambda.Z*dmu, r.T)
 }
 
 // loadTangents sets the right hand sides of a JVP.
@@ -321,8 +319,8 @@ func (x *problemWorld) loadTangents(p *contact.Problem, w int, d *Parameters) {
 		dmu := tangentOf(d.Friction, k)
 		slide := r.slideTangent(dmu)
 		// forces: dJᵀλ + Jᵀp
-		force, turned := r.world(r.lambda), r.world(slide)
-		for j, l := range [3]float64{r.lambda.X, r.lambda.Y, r.lambda.Z} {
+		force, turned := r.world(r.Lambda), r.world(slide)
+		for j, l := range [3]float64{r.Lambda.X, r.Lambda.Y, r.Lambda.Z} {
 			turned = axpy(turned, l, dq[j])
 		}
 		x.bar[r.b].lin = r3.Add(x.bar[r.b].lin, turned)
@@ -338,14 +336,14 @@ func (x *problemWorld) loadTangents(p *contact.Problem, w int, d *Parameters) {
 		if len(d.Compliance) > 0 {
 			dr = [2]float64{d.Compliance[2*k] * x.mass, d.Compliance[2*k+1] * x.mass}
 		}
-		c.X += dr[0]*r.lambda.X + r.rT*slide.X
-		c.Y += dr[0]*r.lambda.Y + r.rT*slide.Y
-		c.Z += dr[1] * r.lambda.Z
-		for j := range r.n {
-			r.right[j] = dot(r.columns.a[j], c)
+		c.X += dr[0]*r.Lambda.X + r.RT*slide.X
+		c.Y += dr[0]*r.Lambda.Y + r.RT*slide.Y
+		c.Z += dr[1] * r.Lambda.Z
+		for j := range r.N {
+			r.Right[j] = dot(r.A[j], c)
 		}
-		if r.cone && x.model == contact.CCP {
-			r.right[0] -= hypot(r.c.X, r.c.Y) * dmu
+		if r.Cone && x.model == contact.CCP {
+			r.Right[0] -= r.Slip() * dmu
 		}
 	}
 	for b := range x.bodies { // known where no contact has an unknown

@@ -6,47 +6,17 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 
 	"clearance/contact"
+	"clearance/contact/internal/modes"
 	"clearance/internal/memory"
 )
 
-// The linear system of a derivative in velocity space. The unknowns are v̂ by bodies and z by columns of the contacts:
-//
-//	Mv̂ + JᵀAz = r,  BᵀJv̂ − Sz = −s,  S = BᵀRA + D,
-//
-// and for tangents the transpose, with A and B exchanged. S is diagonal. Where it is small, which it is wherever a
-// contact is rigid, the system is singular if contacts are redundant. So S is replaced by P = max(S, εh), and what that
-// changes is made good by iterations:
-//
-//	(M + JᵀAP⁻¹BᵀJ)δv = r − JᵀAP⁻¹s,  δz = P⁻¹(BᵀJδv + s)
-//
-// with the residuals r and s of the iterate. A component of z to which the system has the eigenvalue κh converges like
-// (ε/(κ + ε))ᵏ, and one with κ = 0 keeps its start, zero: a solution of least norm, as that of a singular value
-// decomposition. The iteration removes the rounding of the factorization as well. The matrix has blocks of 6×6 numbers
-// for the bodies, and for pairs of bodies with a contact between them.
-
-// regularization is ε, a power of two. The factorization loses ε⁻¹ of the precision in each round.
-const regularization = 0x1p-20
+// The linear system of a derivative, see package modes, in velocity space: its matrix M + JᵀAP⁻¹BᵀJ has blocks of 6×6
+// numbers for the bodies, and for pairs of bodies with a contact between them.
 
 // A world of bodies that contacts hold, so that JᵀE⁻¹J with E = h is regular, does without: with ε = 2⁻⁶⁰ the system
 // has the precision of JᵀE⁻¹J, and one round ends it. heldPart bounds the diagonal of M·(M + ε⁻¹JᵀE⁻¹J)⁻¹, about ε/κ,
 // so that κ is at least 2⁻²⁰. This holds for s = 0 alone; other s have a factor of ε⁻¹.
 const heldRegularization, heldPart = 0x1p-60, 0x1p-40
-
-const (
-	// mostRounds bounds the iterations.
-	mostRounds = 40
-	// enough is the relative residual at which the iteration ends.
-	enough = 0x1p-48
-	// rounded is the relative residual below which it is no sign of a right hand side out of range.
-	rounded = 1e-11
-	// mostAttempts bounds how often such a part is taken away.
-	mostAttempts = 3
-	// nullRounds and nullPart find null vectors: parts of z with κ below about 3e-6 keep more than nullPart of their
-	// size for so many rounds.
-	nullRounds, nullPart = 8, 1e-5
-	// shareCompliance is the compliance of contacts that share their load in more than one way, relative to h.
-	shareCompliance = 1e-3
-)
 
 // problemSystem is the matrix M + JᵀAP⁻¹BᵀJ in the order of elimination, and its factors.
 type problemSystem struct {
@@ -95,7 +65,7 @@ func (x *problemWorld) findOrder() error {
 	}
 	s.order = s.order[:0]
 	for i := range x.rows {
-		if r := &x.rows[i]; r.n > 0 {
+		if r := &x.rows[i]; r.N > 0 {
 			for _, b := range [2]int{r.a, r.b} {
 				if x.invMass[b] > 0 && s.block[b] < 0 {
 					s.block[b] = len(s.order)
@@ -112,7 +82,7 @@ func (x *problemWorld) findOrder() error {
 	joined := false
 	for i := range x.rows {
 		r := &x.rows[i]
-		joined = joined || r.n > 0 && s.block[r.a] >= 0 && s.block[r.b] >= 0
+		joined = joined || r.N > 0 && s.block[r.a] >= 0 && s.block[r.b] >= 0
 	}
 	if !joined {
 		clear(s.first)
@@ -130,7 +100,7 @@ func (x *problemWorld) findOrder() error {
 	clear(s.degree)
 	for i := range x.rows {
 		r := &x.rows[i]
-		if p, q := s.block[r.a], s.block[r.b]; r.n > 0 && p >= 0 && q >= 0 && !s.pattern[p*n+q] {
+		if p, q := s.block[r.a], s.block[r.b]; r.N > 0 && p >= 0 && q >= 0 && !s.pattern[p*n+q] {
 			s.pattern[p*n+q], s.pattern[q*n+p] = true, true
 			s.degree[p]++
 			s.degree[q]++
@@ -223,11 +193,11 @@ func (x *problemWorld) factor() bool {
 	n, symmetric := len(s.order), true
 	for i := range x.rows {
 		r := &x.rows[i]
-		symmetric = symmetric && (r.mode != Slide || r.mu == 0 || x.model == contact.CCP)
+		symmetric = symmetric && (r.Mode != Slide || r.Mu == 0 || x.model == contact.CCP)
 		p, q := r.place[0], r.place[1]
 		first := 0
-		if r.mode == Stick { // both tangential pivots are the same, and nearly always that of the normal
-			f := r.inverse[0]
+		if r.Mode == Stick { // both tangential pivots are the same, and nearly always that of the normal
+			f := r.Inverse[0]
 			if p >= 0 {
 				addStick(&s.inverse[p], r.ra, r.ra, f)
 			}
@@ -238,14 +208,14 @@ func (x *problemWorld) factor() bool {
 				addStick(&s.blocks[s.slot[p*n+q]], r.ra, r.rb, -f)
 				addStick(&s.blocks[s.slot[q*n+p]], r.rb, r.ra, -f)
 			}
-			if first = 2; r.inverse[2] == f {
+			if first = 2; r.Inverse[2] == f {
 				continue
 			}
 		}
-		for k := first; k < r.n; k++ {
-			f := r.inverse[k]
+		for k := first; k < r.N; k++ {
+			f := r.Inverse[k]
 			if first == 2 {
-				f -= r.inverse[0]
+				f -= r.Inverse[0]
 			}
 			if p >= 0 {
 				addOuter(&s.inverse[p], on(r.ra, r.onA[k]), on(r.ra, r.onB[k]), f)
@@ -481,15 +451,15 @@ func (r *problemRow) sides(transposed bool) (force, speed *[3]r3.Vec) {
 	return &r.onA, &r.onB
 }
 
-// correct adds the correction of the residuals in right and left to v̂ and z.
-func (x *problemWorld) correct(transposed bool) {
-	s := &x.system
+// Correct adds the correction of the residuals in right and left to v̂ and z.
+func (x *problemWorld) Correct() {
+	s, transposed := &x.system, x.transposed
 	for i := range x.rows {
 		r := &x.rows[i]
 		force, _ := r.sides(transposed)
 		var sum r3.Vec
-		for k := range r.n {
-			sum = axpy(sum, -r.left[k]*r.inverse[k], force[k])
+		for k := range r.N {
+			sum = axpy(sum, -r.Left[k]*r.Inverse[k], force[k])
 		}
 		s.push(r, sum)
 	}
@@ -503,8 +473,8 @@ func (x *problemWorld) correct(transposed bool) {
 		r := &x.rows[i]
 		_, speed := r.sides(transposed)
 		u := s.relative(r)
-		for k := range r.n {
-			r.z[k] += (dot(u, speed[k]) + r.left[k]) * r.inverse[k]
+		for k := range r.N {
+			r.Z[k] += (dot(u, speed[k]) + r.Left[k]) * r.Inverse[k]
 		}
 	}
 }
@@ -544,10 +514,10 @@ func (s *problemSystem) relative(r *problemRow) (u r3.Vec) {
 	return u
 }
 
-// measure sets the residuals: right = r − Mv̂ − JᵀAz and left = BᵀJv̂ + s − Sz. It returns the square of their norm,
+// Measure sets the residuals: right = r − Mv̂ − JᵀAz and left = BᵀJv̂ + s − Sz. It returns the square of their norm,
 // that of M⁻¹ and of 1/h.
-func (x *problemWorld) measure(transposed bool) (sum float64) {
-	s := &x.system
+func (x *problemWorld) Measure() (sum float64) {
+	s, transposed := &x.system, x.transposed
 	for k, b := range s.order {
 		lin := axpy(x.bar[b].lin, -x.bodyMass[b], x.hat[b].lin)
 		ang := r3.Sub(x.bar[b].ang, x.inertia[b].mul(x.hat[b].ang))
@@ -556,14 +526,14 @@ func (x *problemWorld) measure(transposed bool) (sum float64) {
 	for i := range x.rows {
 		r := &x.rows[i]
 		force, speed := r.sides(transposed)
-		u, weight := r.relative(x.hat), 1/r.h
+		u, weight := r.relative(x.hat), 1/r.H
 		var sent r3.Vec
-		for k := range r.n {
-			sent = axpy(sent, -r.z[k], force[k])
-			left := dot(u, speed[k]) + r.right[k] - r.s[k]*r.z[k]
-			r.left[k] = left
-			if r.s[k] > r.h {
-				sum += left * left / r.s[k]
+		for k := range r.N {
+			sent = axpy(sent, -r.Z[k], force[k])
+			left := dot(u, speed[k]) + r.Right[k] - r.S[k]*r.Z[k]
+			r.Left[k] = left
+			if r.S[k] > r.H {
+				sum += left * left / r.S[k]
 			} else {
 				sum += left * left * weight
 			}
@@ -587,13 +557,13 @@ func (x *problemWorld) factorHeld() bool {
 	rigid := false
 	for i := range x.rows {
 		r := &x.rows[i]
-		if r.mode == Slide {
+		if r.Mode == Slide {
 			return false
 		}
-		if r.mode == Stick {
+		if r.Mode == Stick {
 			s.sticks[r.a]++
 			s.sticks[r.b]++
-			rigid = rigid || min(r.s[0], r.s[2]) < regularization*r.h
+			rigid = rigid || min(r.S[0], r.S[2]) < modes.Regularization*r.H
 		}
 	}
 	if !rigid {
@@ -622,24 +592,19 @@ func (x *problemWorld) factorHeld() bool {
 // regularize sets the pivots. The contacts share: see OneOfMany.
 func (x *problemWorld) regularize(epsilon float64, share bool) {
 	for i := range x.rows {
-		r := &x.rows[i]
-		for k := range r.n {
-			if share && r.pushes(k) {
-				r.s[k] += shareCompliance * r.h
-			}
-			r.pivot[k] = max(r.s[k], epsilon*r.h)
-			r.inverse[k] = 1 / r.pivot[k]
-		}
+		x.rows[i].Regularize(epsilon, share)
 	}
 }
 
-// pushes reports whether column k is that of the normal impulse.
-func (r *problemRow) pushes(k int) bool {
-	return r.mode == Stick && k == 2 || r.mode == Slide && k == 0
-}
+// Contacts and Contact make a world a [modes.System].
+func (x *problemWorld) Contacts() int                { return len(x.rows) }
+func (x *problemWorld) Contact(i int) *modes.Contact { return &x.rows[i].Contact }
 
-// begin sets v̂ and z to zero, and the residuals that belong to them like measure.
-func (x *problemWorld) begin(transposed bool) (sum float64) {
+// Rest sets the residuals of the bodies to zero.
+func (x *problemWorld) Rest() { clear(x.system.right) }
+
+// Begin sets v̂ and z to zero, and the residuals that belong to them like Measure.
+func (x *problemWorld) Begin() (sum float64) {
 	s := &x.system
 	for k, b := range s.order {
 		x.hat[b] = twist{}
@@ -649,15 +614,15 @@ func (x *problemWorld) begin(transposed bool) (sum float64) {
 	}
 	for i := range x.rows {
 		r := &x.rows[i]
-		r.z, r.left = [3]float64{}, r.right
-		if transposed { // velocities of bodies that impulses do not move are known
+		r.Z, r.Left = [3]float64{}, r.Right
+		if x.transposed { // velocities of bodies that impulses do not move are known
 			u := r.relative(x.hat)
-			for k := range r.n {
-				r.left[k] += dot(u, r.onA[k])
+			for k := range r.N {
+				r.Left[k] += dot(u, r.onA[k])
 			}
 		}
-		for k := range r.n {
-			sum += r.left[k] * r.left[k] / max(r.h, r.s[k])
+		for k := range r.N {
+			sum += r.Left[k] * r.Left[k] / max(r.H, r.S[k])
 		}
 	}
 	return sum
@@ -665,98 +630,13 @@ func (x *problemWorld) begin(transposed bool) (sum float64) {
 
 // settle solves the system with bar and the right hand sides of the rows, which leaves v̂ in hat for the bodies of
 // contacts. It returns the relative residual, and false without a solution.
-//
-// Cotangents of impulses, and tangents of arms or targets, may ask redundant contacts for what they cannot do: the
-// right hand side is not in the range of the matrix. The residual then tends to the part that is not, which is taken
-// away before the iteration starts again.
 func (x *problemWorld) settle(transposed bool) (residual float64, ok bool) {
-	whole, last := 0.0, 0.0
-	for attempt := range mostAttempts {
-		if last = x.begin(transposed); last == 0 {
-			return 0, true
-		}
-		if attempt == 0 {
-			whole = last
-		}
-		stays := false
-		for range mostRounds {
-			x.correct(transposed)
-			now := x.measure(transposed)
-			slow := !(now <= last/4)
-			stays = now > 0.9*last && now > rounded*rounded*whole
-			last = now
-			if now <= enough*enough*whole || stays || slow && (now <= rounded*rounded*whole || attempt > 0) {
-				break
-			}
-		}
-		if !stays {
-			break
-		}
-		if attempt+1 < mostAttempts {
-			for i := range x.rows {
-				r := &x.rows[i]
-				for k := range r.n {
-					r.right[k] -= r.left[k]
-				}
-			}
-		}
-	}
-	residual = math.Sqrt(last / whole)
-	return residual, residual <= unsolved
+	x.transposed = transposed
+	return modes.Settle(x)
 }
 
-// unsolved is the relative residual above which a system counts as one without solution.
-const unsolved = 1e-4
-
-// shared reports whether a null vector of the system has a part in a contact that slides: the map z ↦ (K + P − S)⁻¹
-// (P − S)z keeps null vectors, and shrinks the rest. It starts from numbers without pattern.
+// shared reports whether contacts share their load in more than one way. It leaves v̂ and z unspecified.
 func (x *problemWorld) shared() bool {
-	slides := false
-	for i := range x.rows {
-		r := &x.rows[i]
-		slides = slides || r.mode == Slide && r.s[0] < regularization*r.h
-	}
-	if !slides {
-		return false
-	}
-	s := &x.system
-	start, state := 0.0, uint64(1)
-	for i := range x.rows {
-		r := &x.rows[i]
-		for k := range r.n {
-			state = state*6364136223846793005 + 1442695040888963407 // Knuth's generator
-			r.z[k] = float64(int64(state)) * 0x1p-63
-			start += r.h * r.z[k] * r.z[k]
-		}
-	}
-	for range nullRounds {
-		for k := range s.right {
-			s.right[k] = [6]float64{}
-		}
-		for i := range x.rows {
-			r := &x.rows[i]
-			var force r3.Vec
-			for k := range r.n {
-				r.left[k] = (r.pivot[k] - r.s[k]) * r.z[k]
-				force = axpy(force, -r.left[k]*r.inverse[k], r.onA[k])
-			}
-			s.push(r, force)
-		}
-		s.solve(false)
-		part := 0.0
-		for i := range x.rows {
-			r := &x.rows[i]
-			u := s.relative(r)
-			for k := range r.n {
-				r.z[k] = (dot(u, r.onB[k]) + r.left[k]) * r.inverse[k]
-				if r.mode == Slide {
-					part += r.h * r.z[k] * r.z[k]
-				}
-			}
-		}
-		if part <= nullPart*nullPart*start {
-			return false
-		}
-	}
-	return true
+	x.transposed = false
+	return modes.Shared(x)
 }

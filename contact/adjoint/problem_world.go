@@ -6,22 +6,11 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 
 	"clearance/contact"
+	"clearance/contact/internal/modes"
 )
 
-// The equations of a world at a solution [AGIMUS2023, Contacts]. With v = v_f + M⁻¹Jᵀλ and c = Jv − c* + Rλ, the modes
-// of the contacts say
-//
-//	open   λ = 0
-//	stick  c = 0
-//	slide  λ_T = −μλ_N·t with t = c_T/‖c_T‖, and c_N = 0 (NCP) or c_N = μ‖c_T‖ (CCP).
-//
-// Let the columns of B span the impulses that a mode allows: the identity for stick, and e₁ = (−μt, 1) and e₂ = (t⊥, 0)
-// for slide. A is B, but with n in place of e₁ for the slide of the NCP, and the diagonal D is ‖c_T‖/(μλ_N) on e₂ and
-// otherwise zero. A tangent then obeys dλ = By + p with p = −λ_N·t·dμ, and
-//
-//	Aᵀdc + Dy = κ, where κ = ‖c_T‖dμ on e₁ of the CCP and otherwise zero.
-//
-// In velocity space these and their transpose are small systems by bodies; see problemSystem.
+// The problem of a world at a solution, in units of its own. What the modes of its contacts ask of tangents, in package
+// modes, is in velocity space a small system by bodies; see problemSystem.
 
 // twist is the velocity of a body, or the impulse and the moment on it.
 type twist struct{ lin, ang r3.Vec }
@@ -45,44 +34,25 @@ func (s *sym3) inverse() sym3 {
 	return sym3{xx * r, (a*c - e*e) * r, (a*b - d*d) * r, xy * r, xz * r, (d*e - a*f) * r}
 }
 
-func dot(a, b r3.Vec) float64    { return a.X*b.X + a.Y*b.Y + a.Z*b.Z }
-func cross(a, b r3.Vec) r3.Vec   { return r3.Cross(a, b) }
-func vecOf(s []float64) r3.Vec   { return r3.Vec{X: s[0], Y: s[1], Z: s[2]} }
-func hypot(x, y float64) float64 { return math.Sqrt(x*x + y*y) }
-func length(a r3.Vec) float64    { return math.Sqrt(dot(a, a)) }
-func put(s []float64, a r3.Vec)  { s[0], s[1], s[2] = a.X, a.Y, a.Z }
+func dot(a, b r3.Vec) float64   { return a.X*b.X + a.Y*b.Y + a.Z*b.Z }
+func cross(a, b r3.Vec) r3.Vec  { return r3.Cross(a, b) }
+func vecOf(s []float64) r3.Vec  { return r3.Vec{X: s[0], Y: s[1], Z: s[2]} }
+func length(a r3.Vec) float64   { return math.Sqrt(dot(a, a)) }
+func put(s []float64, a r3.Vec) { s[0], s[1], s[2] = a.X, a.Y, a.Z }
 func axpy(a r3.Vec, f float64, b r3.Vec) r3.Vec {
 	return r3.Vec{X: a.X + f*b.X, Y: a.Y + f*b.Y, Z: a.Z + f*b.Z}
 }
 
-// problemRow is a contact. Components X, Y and Z of λ, c and the columns of A and B are those along t1, t2 and n.
+// problemRow is a contact.
 type problemRow struct {
-	a, b      int // the world is the body behind the last one
-	ra, rb    r3.Vec
-	q         [3]r3.Vec // t1, t2, n
-	mu        float64
-	target    float64
-	rT, rN    float64
-	lambda, c r3.Vec
-	h         float64 // trace of the block of G
-	scale     float64 // of the margins of the island
-	mode      Mode
-	t         r3.Vec // direction of the slip, zero without
-	columns
-}
-
-// columns are those of A and B of a contact, with all that belongs to them.
-type columns struct {
-	n        int        // number
-	cone     bool       // the first one is e₁
-	place    [2]int     // of the bodies a and b in the matrix, -1 for one that impulses do not move
-	a, b     [3]r3.Vec  // of A and of B
-	onA, onB [3]r3.Vec  // columns of A and of B in world axes: forces on the body b
-	s        [3]float64 // diagonal of BᵀRA + D
-	pivot    [3]float64 // s and what regularizes it
-	inverse  [3]float64 // of the pivots
-	z, right [3]float64 // unknowns, and the right hand side of their equations
-	left     [3]float64 // residual
+	modes.Contact
+	a, b     int // the world is the body behind the last one
+	ra, rb   r3.Vec
+	q        [3]r3.Vec // t1, t2, n
+	target   float64
+	scale    float64   // of the margins of the island
+	place    [2]int    // of the bodies a and b in the matrix, -1 for one that impulses do not move
+	onA, onB [3]r3.Vec // columns of A and B in world axes: forces on the body b
 }
 
 // problemWorld has the problem of one world, and memory.
@@ -98,6 +68,7 @@ type problemWorld struct {
 	violation           []float64 // largest ‖Jv_f − c*‖ of an island, by its first body
 	rows                []problemRow
 	system              problemSystem
+	transposed          bool    // the system is that of tangents
 	hat, bar            []twist // v̂ and v̄ of a VJP, or dv⁺ and the right hand side of a JVP
 	failed              error   // why the last world that had no derivative for want of memory had none
 }
@@ -120,8 +91,8 @@ func (x *problemWorld) load(p *contact.Problem, w int, impulse []float64, model 
 	}
 	for i := range x.rows {
 		k, r := w*p.Contacts+i, &x.rows[i]
-		r.a, r.b, r.mu = body(p.BodyA[k]), body(p.BodyB[k]), p.Friction[k]
-		r.ra, r.rb, r.target, r.rT, r.rN = r3.Vec{}, r3.Vec{}, 0, 0, 0
+		r.a, r.b, r.Mu = body(p.BodyA[k]), body(p.BodyB[k]), p.Friction[k]
+		r.ra, r.rb, r.target, r.RT, r.RN = r3.Vec{}, r3.Vec{}, 0, 0, 0
 		if r.a < p.Bodies {
 			r.ra = r3.Scale(perLength, vecOf(p.ArmA[3*k:]))
 		}
@@ -134,9 +105,9 @@ func (x *problemWorld) load(p *contact.Problem, w int, impulse []float64, model 
 			r.target = p.Target[k] * perSpeed
 		}
 		if len(p.Compliance) > 0 {
-			r.rT, r.rN = p.Compliance[2*k]*compliance, p.Compliance[2*k+1]*compliance
+			r.RT, r.RN = p.Compliance[2*k]*compliance, p.Compliance[2*k+1]*compliance
 		}
-		r.lambda = r3.Scale(perImpulse, vecOf(impulse[3*i:]))
+		r.Lambda = r3.Scale(perImpulse, vecOf(impulse[3*i:]))
 	}
 	x.form()
 }
@@ -205,7 +176,7 @@ func (x *problemWorld) form() {
 	}
 	for i := range x.rows {
 		r := &x.rows[i]
-		p := r.world(r.lambda)
+		p := r.world(r.Lambda)
 		x.v[r.b].lin, x.v[r.b].ang = r3.Add(x.v[r.b].lin, p), r3.Add(x.v[r.b].ang, cross(r.rb, p))
 		x.v[r.a].lin, x.v[r.a].ang = r3.Sub(x.v[r.a].lin, p), r3.Sub(x.v[r.a].ang, cross(r.ra, p))
 		if x.invMass[r.a] > 0 && x.invMass[r.b] > 0 {
@@ -220,8 +191,8 @@ func (x *problemWorld) form() {
 	for i := range x.rows {
 		r := &x.rows[i]
 		c := r.moving(x.v)
-		r.c = r3.Vec{X: c.X + r.rT*r.lambda.X, Y: c.Y + r.rT*r.lambda.Y, Z: c.Z - r.target + r.rN*r.lambda.Z}
-		r.h = x.traceOf(r) + 2*r.rT + r.rN
+		r.C = r3.Vec{X: c.X + r.RT*r.Lambda.X, Y: c.Y + r.RT*r.Lambda.Y, Z: c.Z - r.target + r.RN*r.Lambda.Z}
+		r.H = x.traceOf(r) + 2*r.RT + r.RN
 		c = r.moving(x.free)
 		c.Z -= r.target
 		of := x.islandOf(r)
@@ -256,107 +227,30 @@ func (x *problemWorld) traceOf(r *problemRow) float64 {
 		dot(r.rb, r.rb)*(ib[0]+ib[1]+ib[2]) - dot(r.rb, ib.mul(r.rb))
 }
 
-// most bounds the pivots: a contact whose e₂ has this much of h does not leave its direction.
-const most = 1e30
-
-// setMode finds the mode of a contact by the natural map of the law, Π_K(λ − (c + Γ)/h), which is λ at solutions: the
-// point that is projected lies in the polar cone, in K, or between both. It does not depend on how well the solution
-// resolves zeros of λ and c.
+// setMode finds the mode of a contact, and its columns in world axes.
 func (x *problemWorld) setMode(r *problemRow) {
-	slip := hypot(r.c.X, r.c.Y)
-	u := axpy(r.lambda, -1/r.h, r.c)
-	if x.model == contact.NCP {
-		u.Z -= r.mu * slip / r.h
-	}
-	t := hypot(u.X, u.Y)
-	r.t = r3.Vec{}
-	if t > 0 {
-		r.t = r3.Vec{X: -u.X / t, Y: -u.Y / t}
-	}
-	switch {
-	case r.mu*t <= -u.Z:
-		r.mode = Open
-	case t <= r.mu*u.Z && r.mu > 0:
-		r.mode = Stick
-	default:
-		r.mode = Slide
-	}
-	r.n, r.cone = 0, false
-	n := r3.Vec{Z: 1}
-	switch r.mode {
-	case Stick:
-		r.add(r3.Vec{X: 1}, r3.Vec{X: 1}, r.rT)
-		r.add(r3.Vec{Y: 1}, r3.Vec{Y: 1}, r.rT)
-		r.add(n, n, r.rN)
-	case Slide:
-		e := axpy(n, -r.mu, r.t)
-		r.cone = true
-		if x.model == contact.CCP {
-			r.add(e, e, r.rN+r.mu*r.mu*r.rT)
-		} else {
-			r.add(n, e, r.rN)
-		}
-		if normal := r.mu * r.lambda.Z; normal > 0 && slip < most*r.h*normal {
-			across := r3.Vec{X: -r.t.Y, Y: r.t.X}
-			r.add(across, across, r.rT+slip/normal)
+	r.Find(x.model)
+	for k := range r.N {
+		r.onA[k] = r.world(r.A[k])
+		if r.onB[k] = r.onA[k]; r.A[k] != r.B[k] {
+			r.onB[k] = r.world(r.B[k])
 		}
 	}
 }
-
-// add adds a column a of A and b of B, and what stands for it on the diagonal of BᵀRA + D.
-func (r *problemRow) add(a, b r3.Vec, s float64) {
-	k := r.n
-	r.n++
-	r.columns.a[k], r.columns.b[k] = a, b
-	r.onA[k] = r.world(a)
-	if r.onB[k] = r.onA[k]; a != b {
-		r.onB[k] = r.world(b)
-	}
-	r.s[k] = s
-	r.z[k], r.right[k] = 0, 0
-}
-
-// margin is how far a contact is from a change of its mode, relative to the scale of its island.
-func (x *problemWorld) margin(r *problemRow) (m float64) {
-	slip, force := hypot(r.c.X, r.c.Y), hypot(r.lambda.X, r.lambda.Y)
-	switch {
-	case r.mode == Open && x.model == contact.CCP:
-		m = r.c.Z - r.mu*slip
-	case r.mode == Open:
-		m = r.c.Z
-	case r.mode == Stick:
-		m = r.h * min(r.lambda.Z, r.mu*r.lambda.Z-force)
-	case r.mu > 0:
-		m = min(r.h*r.lambda.Z, slip)
-	default:
-		m = r.h * r.lambda.Z
-	}
-	if !(m > 0) {
-		return 0
-	}
-	return m / r.scale
-}
-
-// least is the margin below which a world is on a boundary.
-const least = 1e-6
 
 // judge sets the modes of the contacts, the margin and what follows from it. residual is that of the solution.
 func (x *problemWorld) judge(residual float64, out *Report, w, contacts int) Smoothness {
-	modes := out.Mode[w*contacts : (w+1)*contacts]
-	clear(modes)
-	margin, nearest, boundary := math.Inf(1), int32(-1), false
+	names := out.Mode[w*contacts : (w+1)*contacts]
+	clear(names)
+	margin := modes.NoMargin
 	for i := range x.rows {
 		r := &x.rows[i]
 		x.setMode(r)
-		modes[i] = r.mode
-		m := x.margin(r)
-		if m < margin {
-			margin, nearest = m, int32(i)
-		}
-		boundary = boundary || !(m > least) || !(m*r.scale*x.speed > residual)
+		names[i] = r.Mode
+		margin.Take(i, &r.Contact, x.model, r.scale, x.speed, residual)
 	}
-	out.Margin[w], out.Nearest[w] = margin, nearest
-	if boundary {
+	out.Margin[w], out.Nearest[w] = margin.Value, margin.Nearest
+	if margin.Boundary {
 		return Boundary
 	}
 	return Smooth

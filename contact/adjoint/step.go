@@ -7,6 +7,7 @@ import (
 
 	"clearance/batch"
 	"clearance/contact"
+	"clearance/contact/internal/modes"
 	"clearance/geom"
 )
 
@@ -354,7 +355,7 @@ func (x *Steps) rule(r *contact.PartRecord, c int, report *StepReport) {
 		margin = rule.Margin / scale
 	}
 	s := Smooth
-	if !(margin > least) {
+	if !(margin > modes.Least) {
 		s = Boundary
 	}
 	report.worse(s, margin)

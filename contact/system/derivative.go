@@ -10,11 +10,11 @@ import (
 
 	"clearance/contact"
 	"clearance/contact/adjoint"
+	"clearance/contact/internal/modes"
 )
 
-// The derivative of a solution, as in package contact/adjoint, which has the modes of the contacts, the columns A and B
-// of the impulses and velocities that a mode allows, and the iteration. Here the matrix is dense, and the mass matrix
-// the identity:
+// The derivative of a solution. Package modes has the modes of the contacts, the columns A and B of the impulses and
+// velocities that a mode allows, and the iteration. Here the matrix is dense, and the mass matrix the identity:
 //
 //	v̂ + JᵀAz = v̄,  BᵀJv̂ − Sz = −Bᵀλ̄,  S = BᵀRA + D
 //
@@ -78,20 +78,6 @@ func VJP(ctx context.Context, p *Problem, s *Solution, o Options, velocityBar, i
 	})
 }
 
-const (
-	regularization  = 0x1p-20
-	mostRounds      = 40
-	mostAttempts    = 3
-	enough          = 0x1p-48
-	rounded         = 1e-11
-	unsolved        = 1e-4
-	nullRounds      = 8
-	nullPart        = 1e-5
-	shareCompliance = 1e-3
-	least           = 1e-6 // margin below which a world is on a boundary
-	most            = 1e30
-)
-
 // derivative is the memory of a derivative.
 type derivative struct {
 	hat, bar, residual []float64
@@ -132,28 +118,23 @@ func (x *solver) vjp(p *Problem, w int, s *Solution, model contact.Model, veloci
 		r := &x.rows[i]
 		if len(impulseBar) > 0 {
 			l := r3.Scale(x.unit, vecOf(impulseBar[3*(w*c+i):]))
-			for k := range r.columns {
-				r.right[k] = r3.Dot(r.b[k], l)
+			for k := range r.N {
+				r.Right[k] = r3.Dot(r.B[k], l)
 			}
 		}
 	}
-	residual, ok := x.settle()
-	if !ok {
+	if !x.factorSystem(false) {
 		return
 	}
-	if x.shared() {
+	if modes.Shared(x) {
 		smoothness = adjoint.OneOfMany
-		for i := range x.rows {
-			r := &x.rows[i]
-			for k := range r.columns {
-				if r.mode == adjoint.Stick && k == 2 || r.mode == adjoint.Slide && k == 0 {
-					r.s[k] += shareCompliance * r.h
-				}
-			}
-		}
-		if residual, ok = x.settle(); !ok {
+		if !x.factorSystem(true) {
 			return
 		}
+	}
+	residual, ok := modes.Settle(x)
+	if !ok {
+		return
 	}
 	out.Smoothness[w], out.Residual[w] = smoothness, residual
 	x.write(p, w, model, impulseBar, out)
@@ -185,187 +166,83 @@ func (x *solver) judge(model contact.Model, residual float64, out *Gradient, w, 
 	for i := range x.rows {
 		scale = max(scale, length(x.slip(i, x.free, r3.Vec{})))
 	}
-	margin, nearest, boundary := math.Inf(1), int32(-1), false
+	margin := modes.NoMargin
 	for i, l := range x.lambda {
 		r := &x.rows[i]
-		r.c = x.slip(i, x.v, l)
-		r.setMode(model, l)
-		out.Mode[w*contacts+i] = r.mode
-		m := r.margin(model, l)
-		relative := 0.0
-		if m > 0 {
-			relative = m / scale
-		}
-		if relative < margin {
-			margin, nearest = relative, int32(i)
-		}
-		boundary = boundary || !(relative > least) || !(m > residual)
+		r.Lambda, r.C = l, x.slip(i, x.v, l)
+		r.Find(model)
+		out.Mode[w*contacts+i] = r.Mode
+		margin.Take(i, &r.Contact, model, scale, 1, residual)
 	}
-	out.Margin[w], out.Nearest[w] = margin, nearest
-	if boundary {
+	out.Margin[w], out.Nearest[w] = margin.Value, margin.Nearest
+	if margin.Boundary {
 		return adjoint.Boundary
 	}
 	return adjoint.Smooth
 }
 
-// setMode finds the mode by the natural map of the law, which does not depend on how well the solution resolves zeros.
-func (r *row) setMode(model contact.Model, l r3.Vec) {
-	slip := math.Hypot(r.c.X, r.c.Y)
-	r.columns, r.mode, r.t, r.cone = 0, adjoint.Open, r3.Vec{}, false
-	if r.h == 0 {
-		return
-	}
-	u := axpy(l, -1/r.h, r.c)
-	if model == contact.NCP {
-		u.Z -= r.mu * slip / r.h
-	}
-	t := math.Hypot(u.X, u.Y)
-	if t > 0 {
-		r.t = r3.Vec{X: -u.X / t, Y: -u.Y / t}
-	}
-	n := r3.Vec{Z: 1}
-	switch {
-	case r.mu*t <= -u.Z:
-	case t <= r.mu*u.Z && r.mu > 0:
-		r.mode = adjoint.Stick
-		r.add(r3.Vec{X: 1}, r3.Vec{X: 1}, r.rT)
-		r.add(r3.Vec{Y: 1}, r3.Vec{Y: 1}, r.rT)
-		r.add(n, n, r.rN)
-	default:
-		r.mode, r.cone = adjoint.Slide, true
-		e := axpy(n, -r.mu, r.t)
-		if model == contact.CCP {
-			r.add(e, e, r.rN+r.mu*r.mu*r.rT)
-		} else {
-			r.add(n, e, r.rN)
-		}
-		if normal := r.mu * l.Z; normal > 0 && slip < most*r.h*normal {
-			across := r3.Vec{X: -r.t.Y, Y: r.t.X}
-			r.add(across, across, r.rT+slip/normal)
-		}
-	}
-}
-
-// add adds a column a of A and b of B, and what stands for it on the diagonal of S.
-func (r *row) add(a, b r3.Vec, s float64) {
-	k := r.columns
-	r.columns++
-	r.a[k], r.b[k], r.s[k], r.z[k], r.right[k] = a, b, s, 0, 0
-}
-
-// margin is how far the contact is from a change of its mode, in m/s.
-func (r *row) margin(model contact.Model, l r3.Vec) (m float64) {
-	slip, force := math.Hypot(r.c.X, r.c.Y), math.Hypot(l.X, l.Y)
-	switch {
-	case r.mode == adjoint.Open && model == contact.CCP:
-		m = r.c.Z - r.mu*slip
-	case r.mode == adjoint.Open:
-		m = r.c.Z
-	case r.mode == adjoint.Stick:
-		m = r.h * min(l.Z, r.mu*l.Z-force)
-	case r.mu > 0:
-		m = min(r.h*l.Z, slip)
-	default:
-		m = r.h * l.Z
-	}
-	return max(m, 0)
-}
-
-// settle solves the system, and leaves v̂ in hat and z in the rows. It returns the relative residual, and false without
-// a solution. What cotangents of impulses ask of redundant contacts that these cannot do is taken away, as in package
-// contact/adjoint.
-func (x *solver) settle() (residual float64, ok bool) {
+// factorSystem forms and factors the matrix of the derivative. The contacts share their load: see [adjoint.OneOfMany].
+func (x *solver) factorSystem(share bool) bool {
 	d, n := &x.derivative, x.n
 	identity(d.matrix, n)
 	for i := range x.rows {
 		r := &x.rows[i]
-		for k := range r.columns {
-			r.z[k], r.pivot[k] = 0, max(r.s[k], regularization*r.h)
-			for a, f := range [3]float64{r.a[k].X, r.a[k].Y, r.a[k].Z} {
-				for b, g := range [3]float64{r.b[k].X, r.b[k].Y, r.b[k].Z} {
-					addOuter(d.matrix, n, f*g/r.pivot[k], x.line(i, a), x.line(i, b))
+		r.Regularize(modes.Regularization, share)
+		for k := range r.N {
+			for a, f := range [3]float64{r.A[k].X, r.A[k].Y, r.A[k].Z} {
+				for b, g := range [3]float64{r.B[k].X, r.B[k].Y, r.B[k].Z} {
+					addOuter(d.matrix, n, f*g*r.Inverse[k], x.line(i, a), x.line(i, b))
 				}
 			}
 		}
 	}
-	if !factorLU(d.matrix, n, d.pivots) {
-		return 0, false
-	}
-	whole, last := 0.0, 0.0
-	for attempt := range mostAttempts {
-		clear(d.hat)
-		for i := range x.rows {
-			x.rows[i].z = [3]float64{}
-		}
-		if last = x.remainder(); last == 0 {
-			return 0, true
-		}
-		if attempt == 0 {
-			whole = last
-		}
-		stays := false
-		for range mostRounds {
-			x.correct()
-			now := x.remainder()
-			slow := !(now <= last/4)
-			stays = now > 0.9*last && now > rounded*rounded*whole
-			last = now
-			if now <= enough*enough*whole || stays || slow && (now <= rounded*rounded*whole || attempt > 0) {
-				break
-			}
-		}
-		if !stays {
-			break
-		}
-		if attempt+1 < mostAttempts {
-			for i := range x.rows {
-				r := &x.rows[i]
-				for k := range r.columns {
-					r.right[k] -= r.left[k]
-				}
-			}
-		}
-	}
-	residual = math.Sqrt(last / whole)
-	return residual, residual <= unsolved
+	return factorLU(d.matrix, n, d.pivots)
 }
 
-// remainder sets the residuals v̄ − v̂ − JᵀAz and BᵀJv̂ + Bᵀλ̄ − Sz, and returns the square of their norm.
-func (x *solver) remainder() (sum float64) {
+// Contacts and Contact make a world a [modes.System].
+func (x *solver) Contacts() int                { return len(x.rows) }
+func (x *solver) Contact(i int) *modes.Contact { return &x.rows[i].Contact }
+
+// Begin sets v̂ and z to zero, and the residuals to the right hand sides. It returns the square of their norm.
+func (x *solver) Begin() float64 {
+	clear(x.derivative.hat)
+	for i := range x.rows {
+		x.rows[i].Z = [3]float64{}
+	}
+	return x.Measure()
+}
+
+// Rest sets the residuals of the velocities to zero.
+func (x *solver) Rest() { clear(x.derivative.residual) }
+
+// Measure sets the residuals v̄ − v̂ − JᵀAz and BᵀJv̂ + Bᵀλ̄ − Sz, and returns the square of their norm.
+func (x *solver) Measure() (sum float64) {
 	d := &x.derivative
 	for k, b := range d.bar {
 		d.residual[k] = b - d.hat[k]
 	}
 	for i := range x.rows {
 		r := &x.rows[i]
-		if r.columns == 0 {
+		if r.N == 0 {
 			continue
 		}
 		v := x.moving(i, d.hat)
-		x.push(i, r3.Scale(-1, r.combined()), d.residual)
-		for k := range r.columns {
-			r.left[k] = r3.Dot(r.b[k], v) + r.right[k] - r.s[k]*r.z[k]
-			sum += r.left[k] * r.left[k] / max(r.h, r.s[k])
+		x.push(i, r3.Scale(-1, r.Combined()), d.residual)
+		for k := range r.N {
+			r.Left[k] = r3.Dot(r.B[k], v) + r.Right[k] - r.S[k]*r.Z[k]
+			sum += r.Left[k] * r.Left[k] / max(r.H, r.S[k])
 		}
 	}
 	return sum + dot(d.residual, d.residual)
 }
 
-// combined is u = Az.
-func (r *row) combined() (u r3.Vec) {
-	for k := range r.columns {
-		u = axpy(u, r.z[k], r.a[k])
-	}
-	return u
-}
-
-// correct adds the correction of the residuals to v̂ and z.
-func (x *solver) correct() {
+// Correct adds the correction of the residuals to v̂ and z.
+func (x *solver) Correct() {
 	d := &x.derivative
 	for i := range x.rows {
 		r := &x.rows[i]
-		for k := range r.columns {
-			x.push(i, r3.Scale(-r.left[k]/r.pivot[k], r.a[k]), d.residual)
+		for k := range r.N {
+			x.push(i, r3.Scale(-r.Left[k]*r.Inverse[k], r.A[k]), d.residual)
 		}
 	}
 	solveLU(d.matrix, x.n, d.pivots, d.residual, false)
@@ -374,65 +251,13 @@ func (x *solver) correct() {
 	}
 	for i := range x.rows {
 		r := &x.rows[i]
-		if r.columns > 0 {
+		if r.N > 0 {
 			v := x.moving(i, d.residual)
-			for k := range r.columns {
-				r.z[k] += (r3.Dot(r.b[k], v) + r.left[k]) / r.pivot[k]
+			for k := range r.N {
+				r.Z[k] += (r3.Dot(r.B[k], v) + r.Left[k]) * r.Inverse[k]
 			}
 		}
 	}
-}
-
-// shared reports whether a null vector of the system has a part in a contact that slides: see package contact/adjoint.
-// The iteration must have settled. It keeps v̂ and z.
-func (x *solver) shared() bool {
-	slides := false
-	for i := range x.rows {
-		r := &x.rows[i]
-		slides = slides || r.mode == adjoint.Slide && r.s[0] < regularization*r.h
-	}
-	if !slides {
-		return false
-	}
-	d, start := &x.derivative, 0.0
-	null := make([][3]float64, len(x.rows))
-	for i := range x.rows {
-		r := &x.rows[i]
-		for k := range r.columns {
-			_, null[i][k] = math.Modf(float64(3*i+k+1) * math.Phi) // no two are alike
-			null[i][k]++
-			if k == 1 {
-				null[i][k] = -null[i][k]
-			}
-			start += r.h * null[i][k] * null[i][k]
-		}
-	}
-	for range nullRounds {
-		clear(d.residual)
-		for i := range x.rows {
-			r := &x.rows[i]
-			for k := range r.columns {
-				r.left[k] = (r.pivot[k] - r.s[k]) * null[i][k]
-				x.push(i, r3.Scale(-r.left[k]/r.pivot[k], r.a[k]), d.residual)
-			}
-		}
-		solveLU(d.matrix, x.n, d.pivots, d.residual, false)
-		part := 0.0
-		for i := range x.rows {
-			r := &x.rows[i]
-			v := x.moving(i, d.residual)
-			for k := range r.columns {
-				null[i][k] = (r3.Dot(r.b[k], v) + r.left[k]) / r.pivot[k]
-				if r.mode == adjoint.Slide {
-					part += r.h * null[i][k] * null[i][k]
-				}
-			}
-		}
-		if part <= nullPart*nullPart*start {
-			return false
-		}
-	}
-	return true
 }
 
 // write writes the gradients of a world, in the units of the caller.
@@ -461,7 +286,7 @@ func (x *solver) write(p *Problem, w int, model contact.Model, impulseBar []floa
 	}
 	for i := range x.rows {
 		r, l, k := &x.rows[i], x.lambda[i], w*c+i
-		u := r.combined()
+		u := r.Combined()
 		for a, f := range [3]float64{l.X, l.Y, l.Z} {
 			g := [3]float64{u.X, u.Y, u.Z}[a]
 			line := out.Jacobian[(3*k+a)*n : (3*k+a+1)*n]
@@ -473,16 +298,16 @@ func (x *solver) write(p *Problem, w int, model contact.Model, impulseBar []floa
 		put(out.Offset[3*k:], r3.Scale(-1, u))
 		out.Compliance[2*k] = -(u.X*l.X + u.Y*l.Y) * x.unit
 		out.Compliance[2*k+1] = -u.Z * l.Z * x.unit
-		if r.mode != adjoint.Slide {
+		if r.Mode != adjoint.Slide {
 			continue
 		}
-		v := axpy(slips[i], -r.rT, u)
+		v := axpy(slips[i], -r.RT, u)
 		if len(impulseBar) > 0 {
 			v = axpy(v, x.unit, vecOf(impulseBar[3*k:]))
 		}
-		out.Friction[k] = -l.Z * (r.t.X*v.X + r.t.Y*v.Y)
+		out.Friction[k] = -l.Z * (r.T.X*v.X + r.T.Y*v.Y)
 		if model == contact.CCP {
-			out.Friction[k] += math.Hypot(r.c.X, r.c.Y) * r.z[0]
+			out.Friction[k] += r.Slip() * r.Z[0]
 		}
 	}
 }

@@ -68,11 +68,11 @@ func (s *solver) proximalNewton(ctx context.Context, o *Options) (done bool) {
 		convex := model == contact.CCP || frozen > 0
 		for i := range s.rows {
 			r := &s.rows[i]
-			n.prox[i], n.shift[i], n.slip[i] = rho*r.h, 0, r3.Add(s.moving(i, n.base), r.offset)
+			n.prox[i], n.shift[i], n.slip[i] = rho*r.H, 0, r3.Add(s.moving(i, n.base), r.offset)
 			n.slip[i].Z -= r.target
 			if convex && model == contact.NCP {
 				c := s.slip(i, n.base, n.outer[i])
-				n.shift[i] = r.mu * math.Hypot(c.X, c.Y)
+				n.shift[i] = r.Mu * math.Hypot(c.X, c.Y)
 			}
 		}
 		clear(n.v)
@@ -181,7 +181,7 @@ func (s *solver) inner(o *Options, convex bool) (used int, ended, done bool) {
 func (s *solver) proximalStep() float64 {
 	n, most := &s.newton, 0.0
 	for i := range s.rows {
-		if h := s.rows[i].h; h > 0 {
+		if h := s.rows[i].H; h > 0 {
 			d := r3.Sub(n.lambda[i], n.outer[i])
 			most = max(most, n.prox[i]*n.prox[i]*r3.Dot(d, d)/h)
 		}
@@ -201,7 +201,7 @@ func (s *solver) forces(v []float64, convex bool) {
 	for i := range s.rows {
 		r := &s.rows[i]
 		p := n.prox[i]
-		if n.curvature[i] = ([3][3]float64{}); r.h == 0 {
+		if n.curvature[i] = ([3][3]float64{}); r.H == 0 {
 			n.lambda[i] = n.outer[i]
 			continue
 		}
@@ -209,12 +209,12 @@ func (s *solver) forces(v []float64, convex bool) {
 		c.Z += n.shift[i]
 		var l r3.Vec
 		if convex {
-			l = contact.ConeForce(c, r.mu, p+r.rT, p+r.rN, &n.curvature[i])
+			l = contact.ConeForce(c, r.Mu, p+r.RT, p+r.RN, &n.curvature[i])
 		} else {
-			l = contact.DiscForce(c, r.mu, p+r.rT, p+r.rN, &n.curvature[i])
+			l = contact.DiscForce(c, r.Mu, p+r.RT, p+r.RN, &n.curvature[i])
 		}
 		n.lambda[i] = l
-		n.energy += ((p+r.rT)*(l.X*l.X+l.Y*l.Y) + (p+r.rN)*l.Z*l.Z) / 2
+		n.energy += ((p+r.RT)*(l.X*l.X+l.Y*l.Y) + (p+r.RN)*l.Z*l.Z) / 2
 		s.push(i, r3.Sub(n.outer[i], l), n.gradient)
 	}
 }

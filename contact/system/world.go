@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 
 	"clearance/contact"
-	"clearance/contact/adjoint"
+	"clearance/contact/internal/modes"
 )
 
 // The problem of a world in coordinates in which its mass matrix is the identity: with M = LLᵀ they are x = Lᵀv, and
@@ -17,19 +17,12 @@ import (
 
 // row is a contact.
 type row struct {
-	mu, target, rT, rN float64
-	offset             r3.Vec
-	g                  [3][3]float64 // its block of G, with R
-	rigid, h           float64       // its trace without and with R
-	stepN, stepT       float64       // of sweeps
-	mode               adjoint.Mode
-	t                  r3.Vec // direction of the slip
-	c                  r3.Vec // c of the solution
-	columns            int
-	a, b               [3]r3.Vec  // columns of A and of B
-	s, pivot, z, right [3]float64 // see derivative.go
-	left               [3]float64
-	cone               bool
+	modes.Contact
+	target       float64
+	offset       r3.Vec
+	g            [3][3]float64 // its block of G, with R
+	rigid        float64       // its trace without R
+	stepN, stepT float64       // of sweeps
 }
 
 // solver has the problem of one world, and memory.
@@ -135,13 +128,14 @@ func (s *solver) load(p *Problem, w int) bool {
 	resize(&s.best, count)
 	for i := range s.rows {
 		k := w*p.Contacts + i
-		s.rows[i] = row{mu: p.Friction[k]}
+		s.rows[i] = row{}
 		r := &s.rows[i]
+		r.Mu = p.Friction[k]
 		if len(p.Target) > 0 {
 			r.target = p.Target[k]
 		}
 		if len(p.Compliance) > 0 {
-			r.rT, r.rN = p.Compliance[2*k]*s.unit, p.Compliance[2*k+1]*s.unit
+			r.RT, r.RN = p.Compliance[2*k]*s.unit, p.Compliance[2*k+1]*s.unit
 		}
 		if len(p.Offset) > 0 {
 			r.offset = vecOf(p.Offset[3*k:])
@@ -159,8 +153,8 @@ func (s *solver) load(p *Problem, w int) bool {
 			}
 		}
 		r.rigid = r.g[0][0] + r.g[1][1] + r.g[2][2]
-		r.g[0][0], r.g[1][1], r.g[2][2] = r.g[0][0]+r.rT, r.g[1][1]+r.rT, r.g[2][2]+r.rN
-		r.h = r.rigid + 2*r.rT + r.rN
+		r.g[0][0], r.g[1][1], r.g[2][2] = r.g[0][0]+r.RT, r.g[1][1]+r.RT, r.g[2][2]+r.RN
+		r.H = r.rigid + 2*r.RT + r.RN
 		mean, half := (r.g[0][0]+r.g[1][1])/2, (r.g[0][0]-r.g[1][1])/2
 		if largest := mean + math.Hypot(half, r.g[0][1]); largest > 0 {
 			r.stepT = 1 / largest
@@ -168,7 +162,7 @@ func (s *solver) load(p *Problem, w int) bool {
 		if r.g[2][2] > 0 {
 			r.stepN = 1 / r.g[2][2]
 		}
-		if !finite([]float64{r.h, 1 / r.h, r.stepT, r.stepN}) && r.h != 0 {
+		if !finite([]float64{r.H, 1 / r.H, r.stepT, r.stepN}) && r.H != 0 {
 			return false
 		}
 	}
@@ -187,7 +181,7 @@ func (s *solver) moving(i int, v []float64) r3.Vec {
 func (s *solver) slip(i int, v []float64, l r3.Vec) r3.Vec {
 	r := &s.rows[i]
 	c := r3.Add(s.moving(i, v), r.offset)
-	return r3.Vec{X: c.X + r.rT*l.X, Y: c.Y + r.rT*l.Y, Z: c.Z - r.target + r.rN*l.Z}
+	return r3.Vec{X: c.X + r.RT*l.X, Y: c.Y + r.RT*l.Y, Z: c.Z - r.target + r.RN*l.Z}
 }
 
 // push adds Jᵀl of contact i to v.
@@ -217,8 +211,8 @@ func (s *solver) setScale(model contact.Model, tol float64) (moves bool) {
 	violation, speed := 0.0, 0.0
 	for i := range s.rows {
 		r := &s.rows[i]
-		c := contact.WithSlip(model, s.slip(i, s.free, r3.Vec{}), r.mu)
-		violation = max(violation, contact.DualDistance(c, r.mu))
+		c := contact.WithSlip(model, s.slip(i, s.free, r3.Vec{}), r.Mu)
+		violation = max(violation, contact.DualDistance(c, r.Mu))
 		terms := 0.0
 		for a := range 3 {
 			for k, j := range s.line(i, a) {
@@ -236,12 +230,12 @@ func (s *solver) measure(model contact.Model, v []float64, lambda []r3.Vec) (res
 	s.form(v, lambda)
 	for i, l := range lambda {
 		r := &s.rows[i]
-		c := contact.WithSlip(model, s.slip(i, v, l), r.mu)
-		if r.h == 0 { // which no impulse moves
-			residual = max(residual, contact.DualDistance(c, r.mu))
+		c := contact.WithSlip(model, s.slip(i, v, l), r.Mu)
+		if r.H == 0 { // which no impulse moves
+			residual = max(residual, contact.DualDistance(c, r.Mu))
 			continue
 		}
-		e := contact.NaturalMap(l, c, r.mu, r.h)
+		e := contact.NaturalMap(l, c, r.Mu, r.H)
 		if math.IsNaN(e) {
 			return math.Inf(1)
 		}
@@ -333,18 +327,18 @@ func (s *solver) sweeps(o *Options) (done bool) {
 	for range sweepsFirst {
 		for i := range s.rows {
 			r, old := &s.rows[i], s.lambda[i]
-			if r.h == 0 {
+			if r.H == 0 {
 				continue
 			}
 			c := s.slip(i, s.v, old)
 			var l r3.Vec
 			if o.Model == contact.CCP {
-				l = contact.ProjectCone(axpy(old, -1/r.h, c), r.mu)
+				l = contact.ProjectCone(axpy(old, -1/r.H, c), r.Mu)
 			} else {
 				l.Z = max(0, old.Z-c.Z*r.stepN)
 				d := l.Z - old.Z
 				l.X, l.Y = old.X-(c.X+r.g[0][2]*d)*r.stepT, old.Y-(c.Y+r.g[1][2]*d)*r.stepT
-				if t, radius := math.Hypot(l.X, l.Y), r.mu*l.Z; t > radius {
+				if t, radius := math.Hypot(l.X, l.Y), r.Mu*l.Z; t > radius {
 					l.X, l.Y = l.X*radius/t, l.Y*radius/t
 				}
 			}
