@@ -28,7 +28,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 export GALLIVM_PERF ?= nopt
 
 .DEFAULT_GOAL := help
-.PHONY: help build viewer bench lab peers pictures gpu-check gpu-cost test test-all fmt lint format-check generate generated shaders vulkan cross nocgo unit race fuzz python wheel cover vulncheck clean
+.PHONY: help build viewer bench lab peers pictures gpu-check gpu-cost test test-all fmt lint format-check generate generated shaders vulkan cross nocgo unit race fuzz python site wheel cover vulncheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -119,6 +119,9 @@ fuzz: ## fuzz every target; FUZZTIME=seconds, shared among them (default $(FUZZT
 
 python: ## the Python package: wheel, C interface, ruff, mypy, pyright, pytest (installs them in build/python)
 	./scripts/python.sh
+
+site: ## the documentation as a site in build/_site/html, with the reference of the Python package
+	./scripts/site.sh
 
 wheel: ## build the Python wheel in build/python/dist
 	./scripts/wheel.sh

@@ -27,6 +27,11 @@ class Build(BuildHookInterface[Any]):
             raise RuntimeError("wheels are built and tested on Linux; on other systems build the library by hand")
         named = os.environ.get("CLEARANCE_LIBRARY")
         library = Path(named) if named else self._build()
+        if not named and not (ROOT / "build/viewer/bundle.js").exists():
+            # 3: npm is not installed, 4: its registry cannot be reached; the package is built without the page then.
+            done = subprocess.run([str(ROOT / "scripts/viewer.sh")], check=False).returncode
+            if done not in (0, 3, 4):
+                raise RuntimeError(f"scripts/viewer.sh ended with {done}")
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-linux_{platform.machine()}"
         build_data["force_include"][str(library)] = "clearance/libclearance.so"

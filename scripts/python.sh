@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # python.sh [ARGUMENT...]: the checks of the Python package. The wheel is built and installed in a virtual environment,
-# the C interface is tested, then ruff, mypy, pyright and pytest (with the arguments) run, and at the end the wheel is
-# tried in a new environment without compilers. It needs Python 3.11 and the registries of pip and npm.
+# the C interface is tested, the site of the documentation is built, then ruff, mypy, pyright and pytest (with the
+# arguments) run, and at the end the wheel is tried in a new environment without compilers. It needs Python 3.11 and the
+# registries of pip and npm.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 command -v "${GO:-go}" >/dev/null || PATH="$PATH:/usr/local/go/bin"
@@ -24,10 +25,11 @@ CLEARANCE_LIBRARY=$out/libclearance.so "${GO:-go}" test -vet=off ./cmd/libcleara
 paths=$("$bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 wait "$torch" || { cat "$out/no-torch" >&2 && exit 1; }
 cp "$out/torch" "$paths/clearance-torch.pth"
+./scripts/site.sh
 pushd python >/dev/null
-"$bin/ruff" format --config pyproject.toml --check . ../examples ../lab/python
-"$bin/ruff" check --config pyproject.toml . ../examples ../lab/python
-"$bin/mypy" src tests ../lab/python ../examples
+"$bin/ruff" format --config pyproject.toml --check . ../examples ../lab/python ../scripts/site*.py
+"$bin/ruff" check --config pyproject.toml . ../examples ../lab/python ../scripts/site*.py
+"$bin/mypy" src tests ../lab/python ../examples ../scripts/site.py ../scripts/site_hooks.py
 "$bin/basedpyright" --pythonpath "$bin/python" --level error
 CLEARANCE_BATCHBENCH=$PWD/../build/python/batchbench CLEARANCE_NO_TORCH=$(tr '\n' ' ' <"$out/no-torch") \
 	CUDA_VISIBLE_DEVICES='' "$bin/python" -m pytest -rs "$@"

@@ -208,29 +208,29 @@ func TestExtensions(t *testing.T) {
 }
 
 // isProduct reports whether a file, by its path from the root, may be part of an extension: no test, no page of
-// documentation but README.md, nothing of the laboratory.
+// documentation but docs/command-line.md, nothing of the laboratory.
 func isProduct(file string) bool {
 	top, _, _ := strings.Cut(file, "/")
 	base := path.Base(file)
 	switch {
+	case file == "docs/command-line.md":
+		return true
 	case slices.Contains([]string{"lab", "docs", "examples", "tests"}, top) &&
 		!strings.HasPrefix(file, "tests/conformance/"),
 		strings.HasPrefix(file, "python/tests/"), strings.HasSuffix(base, "_test.go"):
 		return false
-	case file == "README.md":
-		return true
 	}
 	return slices.Contains([]string{".go", ".c", ".h", ".glsl", ".comp", ".py", ".sh"}, path.Ext(base))
 }
 
-// TestKindsAreListed: README.md and the Python package have every kind of shape.
+// TestKindsAreListed: docs/command-line.md and the Python package have every kind of shape.
 func TestKindsAreListed(t *testing.T) {
-	_, list, _ := strings.Cut(read(t, "../README.md"), "\nKinds: ")
+	_, list, _ := strings.Cut(read(t, "../docs/command-line.md"), "\nKinds: ")
 	list, _, _ = strings.Cut(list, ". ")
 	methods := read(t, "../python/src/clearance/_library.py")
 	for k := range geom.KindCount {
 		if !strings.Contains(list, "`"+k.String()+"`") {
-			t.Errorf("README.md lacks the kind %v", k)
+			t.Errorf("docs/command-line.md lacks the kind %v", k)
 		}
 		if !strings.Contains(methods, "\n    def "+k.String()+"(") {
 			t.Errorf("_library.py has no method for the kind %v", k)

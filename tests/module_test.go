@@ -9,17 +9,31 @@ import (
 	"testing"
 )
 
-// TestReadmeModule builds the Go example of the README in a module of its own, with the imports and the commands that
-// stand there, and runs it. In place of go mod tidy, which needs a network, the build adds what is missing from the
+// TestModules builds the programs of README.md and docs/go.md in modules of their own, with the commands that stand in
+// docs/go.md, and runs them. In place of go mod tidy, which needs a network, the build adds what is missing from the
 // modules that are here.
-func TestReadmeModule(t *testing.T) {
-	readme := read(t, "../README.md")
+func TestModules(t *testing.T) {
+	page := read(t, "../docs/go.md")
 	code, output := example(t, "../example_test.go")
-	header := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindStringSubmatch(readme)
-	commands := regexp.MustCompile("(?s)```sh\n(go mod init.*?)```").FindStringSubmatch(readme)
+	header := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindStringSubmatch(page)
+	commands := regexp.MustCompile("(?s)```sh\n(go mod init.*?)```").FindStringSubmatch(page)
 	if header == nil || commands == nil {
-		t.Fatal("README.md lacks the imports of the example, or the commands that make a module")
+		t.Fatal("docs/go.md lacks the imports of the example, or the commands that make a module")
 	}
+	program := regexp.MustCompile("(?s)```go\n(package main\n.*?)```\n\nprints `(.*?)`").
+		FindStringSubmatch(read(t, "../README.md"))
+	if program == nil {
+		t.Fatal("README.md lacks a Go program and what it prints")
+	}
+	t.Run("README.md", func(t *testing.T) { runModule(t, program[1], commands[1], program[2]+"\n") })
+	t.Run("docs/go.md", func(t *testing.T) {
+		runModule(t, header[1]+"\nfunc main() {\n"+code+"}\n", commands[1], output)
+	})
+}
+
+// runModule makes a module of a program by commands and compares what it prints.
+func runModule(t *testing.T, program, commands, output string) {
+	t.Helper()
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +44,7 @@ func TestReadmeModule(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("main.go", header[1]+"\nfunc main() {\n"+code+"}\n")
+	write("main.go", program)
 	write("go.sum", read(t, "../go.sum")) // of the modules that are here
 	run := func(words ...string) string {
 		c := exec.Command(words[0], words[1:]...)
@@ -43,7 +57,7 @@ func TestReadmeModule(t *testing.T) {
 		return string(out)
 	}
 	seen := 0
-	for line := range strings.Lines(commands[1]) {
+	for line := range strings.Lines(commands) {
 		line = strings.ReplaceAll(strings.TrimSpace(line), "=../clearance", "="+root)
 		if seen++; line != "go mod tidy" && line != "go run ." {
 			run(strings.Fields(line)...)

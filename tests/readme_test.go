@@ -7,20 +7,30 @@ import (
 	"testing"
 )
 
-// TestReadmeExample compares the Go example of the README, and what it is said to
-// print, with the root package's Example, which runs as a test there.
-func TestReadmeExample(t *testing.T) {
+// TestGoPage compares the example of docs/go.md, and what it is said to print, with the Example of the root package,
+// which runs as a test there.
+func TestGoPage(t *testing.T) {
 	code, output := example(t, "../example_test.go")
-	readme := read(t, "../README.md")
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```\n\n[^`]*```text\n(.*?)```").FindAllStringSubmatch(readme, -1)
+	page := read(t, "../docs/go.md")
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```\n\n[^`]*```text\n(.*?)```").FindAllStringSubmatch(page, -1)
 	if len(blocks) != 1 {
-		t.Fatalf("README.md holds %d Go examples followed by their output, want 1", len(blocks))
+		t.Fatalf("docs/go.md holds %d examples followed by their output, want 1", len(blocks))
 	}
 	if got := blocks[0][1]; got != code {
-		t.Errorf("the example of README.md is not that of example_test.go; want\n%s", code)
+		t.Errorf("the example of docs/go.md is not the one in example_test.go; want\n%s", code)
 	}
 	if got := blocks[0][2]; got != output {
-		t.Errorf("the output in README.md is\n%s, that of example_test.go is\n%s", got, output)
+		t.Errorf("the output in docs/go.md is\n%s, the one in example_test.go is\n%s", got, output)
+	}
+}
+
+// maxReadme is the number of lines in which the README serves a newcomer; what is longer has a page of its own.
+const maxReadme = 150
+
+// TestReadmeLength keeps the README short.
+func TestReadmeLength(t *testing.T) {
+	if n := strings.Count(read(t, "../README.md"), "\n"); n > maxReadme {
+		t.Errorf("README.md has %d lines, the limit is %d: move what is longer to a page below docs", n, maxReadme)
 	}
 }
 

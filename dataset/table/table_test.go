@@ -40,7 +40,7 @@ func TestParallel(t *testing.T) {
 // TestColumns: every column of a file has a type and a meaning, a name of its own, and a place in the documentation.
 func TestColumns(t *testing.T) {
 	var docs []byte
-	for _, page := range []string{"../../docs/files.md", "../../README.md", "../../docs/derivatives.md"} {
+	for _, page := range []string{"../../docs/files.md", "../../docs/command-line.md", "../../docs/derivatives.md"} {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

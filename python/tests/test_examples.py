@@ -189,24 +189,3 @@ def test_package_page(capsys: pytest.CaptureFixture[str]) -> None:
     counts = re.findall(r"[\d,]+ separated, [\d,]+ penetrating", said[1])
     assert counts and counts[0] in out
     assert names["r"].hit.tolist() == [[True, True]] and (names["r"].t1 - names["r"].t0 <= 1.1e-6).all()
-
-
-def test_root_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The block of the root README, with a file and arrays as it assumes them."""
-    (block,) = blocks(ROOT / "README.md")
-    lib = cl.Library()
-    lib.box([1, 1, 1])
-    lib.sphere(0.5)
-    lib.save(tmp_path / "shapes.json")
-    monkeypatch.chdir(tmp_path)
-    quat = np.tile([1.0, 0, 0, 0], (2, 1))
-    names: dict[str, Any] = {
-        "a": np.zeros(2, np.int32),
-        "b": np.ones(2, np.int32),
-        "pos_a": np.zeros((2, 3)),
-        "pos_b": np.array([[4.5, 0, 0], [0, 0, 1.25]]),
-        "quat_a": quat,
-        "quat_b": quat,
-    }
-    exec(block, names)
-    assert names["free"].tolist() == [True, False]

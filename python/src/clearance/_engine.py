@@ -139,7 +139,7 @@ class Engine(nat.Owner):
         ``copy=False`` an array that would have to be copied raises :class:`CopyError`. ``precision`` overrides that of
         the engine. ``tolerance`` is the largest gap of a decided row, relative to the size of its pair (the sum of the
         bounding radii; default 1e-6, in double precision 1e-12, and 1e-8 for depths of curved shapes); rows that miss
-        it are undecided, but that no row is held to less than rounding allows: see the README. ``method``,
+        it are undecided, but that no row is held to less than rounding allows. ``method``,
         ``max_iterations`` and ``warm_start``, directions [N,3], are those of the solvers.
 
         Derivatives are columns as well: ``d_distance`` [N,12], ``d_normal``, ``d_witness_a``, ``d_witness_b``

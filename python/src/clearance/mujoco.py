@@ -389,3 +389,6 @@ class _Meshes:
         on_hull = int(model.mesh_graph[graph])
         chosen: Array = vertices[np.array(model.mesh_graph[graph + 2 + on_hull : graph + 2 + 2 * on_hull])]
         return chosen
+
+
+__all__ = ["MujocoScene", "from_model"]
