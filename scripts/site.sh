@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # site.sh: builds the documentation into build/_site/html (a name that Go passes over) by MkDocs, and prints its first
-# page. A link that leads nowhere, a public name without a page and any other warning fail. The programs are those of the
+# page. A link that leads nowhere, a public name without a page and any other warning fail. The programs are in the
 # virtual environment of venv.sh.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
