@@ -197,7 +197,7 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 	}
 	b.run.MaxRowErrors = rowErrors(run.MaxRowErrors)
 	b.templateA, b.templateB = job.Worlds.TemplateA, job.Worlds.TemplateB
-	b.used = places(b.templateA, b.templateB)
+	b.used = places(b.worlds.BodiesPerWorld(), b.templateA, b.templateB)
 	if job.Worlds.AllPairs {
 		if err := b.setAllPairs(); err != nil {
 			return nil, err
@@ -250,13 +250,20 @@ func (b *Batch) estimateRows() int {
 	return int(min(max(n, 1), defaultBlockPairs))
 }
 
-// places lists the bodies that occur in pairs.
-func places(columns ...[]int32) (used []int32) {
+// places lists the bodies, of m, that occur in pairs.
+func places(m int, columns ...[]int32) (used []int32) {
+	occurs := make([]bool, m)
 	for _, c := range columns {
-		used = append(used, c...)
+		for _, k := range c {
+			occurs[k] = true
+		}
 	}
-	slices.Sort(used)
-	return slices.Compact(used)
+	for k, yes := range occurs {
+		if yes {
+			used = append(used, int32(k))
+		}
+	}
+	return used
 }
 
 // rows is the number of rows of the results.

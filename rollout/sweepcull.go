@@ -69,7 +69,8 @@ const (
 )
 
 func newSweepCuller(s *sweeper) *sweepCuller {
-	c := &sweepCuller{s: s, used: places(s.motions.TemplateA, s.motions.TemplateB)}
+	c := &sweepCuller{s: s, used: places(s.motions.BodiesPerWorld(), s.motions.TemplateA,
+		s.motions.TemplateB)}
 	c.place, c.rowPieces = c.placePiece, c.rowPiece
 	return c
 }

@@ -16,6 +16,7 @@ from . import _native as nat
 from ._arrays import Array, address, take
 from ._errors import FileError, OptionError, ShapeError
 from ._options import INT32, path_bytes, whole
+from ._pairs import Pairs
 
 if TYPE_CHECKING:
     from ._library import Library
@@ -202,6 +203,8 @@ def _part(numbers: list[float], stated: dict[str, float]) -> Part:
 
 def listed_pairs(name: str, pairs: Any) -> list[tuple[int, int]]:
     """Pairs of bodies as a list, each of two indices."""
+    if isinstance(pairs, Pairs):
+        return list(pairs)
     try:
         listed = [tuple(p) for p in pairs]
     except TypeError as e:
@@ -214,7 +217,10 @@ def listed_pairs(name: str, pairs: Any) -> list[tuple[int, int]]:
 
 def pair_arrays(name: str, pairs: Iterable[tuple[int, int]]) -> tuple[Array, Array]:
     """Pairs of bodies as two int32 arrays [P]."""
-    listed = listed_pairs(name, pairs)
-    given: Array = np.array(listed).reshape(-1, 2) if listed else np.zeros((0, 2), np.int32)
-    array = take(name, given, np.int32, (2,), None, True)
+    if isinstance(pairs, Pairs):
+        array = pairs.array()
+    else:
+        listed = listed_pairs(name, pairs)
+        given: Array = np.array(listed).reshape(-1, 2) if listed else np.zeros((0, 2), np.int32)
+        array = take(name, given, np.int32, (2,), None, True)
     return np.ascontiguousarray(array[:, 0]), np.ascontiguousarray(array[:, 1])

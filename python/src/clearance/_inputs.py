@@ -14,6 +14,7 @@ from ._bodies import Body, Surface, pair_arrays
 from ._errors import ArrayError, CopyError, OptionError
 from ._kinematics import quaternions
 from ._library import Library
+from ._pairs import Pairs
 from ._result import to_torch
 
 ORDERS: Final = ("wxyz", "xyzw", "matrix")
@@ -138,7 +139,7 @@ class Bodies:
 
     library: Library = field(default_factory=Library)
     bodies: list[Body] = field(default_factory=list)
-    pairs: list[tuple[int, int]] = field(default_factory=list)
+    pairs: list[tuple[int, int]] | Pairs = field(default_factory=list)
     surfaces: list[Surface] = field(default_factory=list)
 
     def pair_arrays(self) -> tuple[Array, Array]:

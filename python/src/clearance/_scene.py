@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array, host, take
-from ._bodies import Body, Listed, Part, listed_pairs
+from ._bodies import Body, Listed, Part, listed_pairs, pair_arrays
 from ._engine import Engine
 from ._errors import NotFoundError, OptionError, ShapeError
 from ._inputs import Bodies
 from ._library import Library
 from ._options import order_of, text, whole
+from ._pairs import Pairs
 from ._result import SEPARATED, TOUCHING
 
 
@@ -57,15 +58,24 @@ class Scene(Bodies):
     def all_pairs(self, skip: Iterable[tuple[int, int]] = ()) -> None:
         """Ask about all pairs of bodies, without those to skip, which must be pairs of two bodies of the scene."""
         m = len(self.bodies)
-        skipped = {pair_of("skip", p, m) for p in listed_pairs("skip", skip)}
-        self.pairs = [(i, j) for i in range(m) for j in range(i + 1, m) if frozenset((i, j)) not in skipped]
+        skipped = [pair_of("skip", p, m) for p in listed_pairs("skip", skip)]
+        self.pairs = Pairs(every=m)
+        self.pairs.leave_out(skipped)
 
     def skip(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Leave out pairs, in either order, which must be among those that the scene asks about."""
-        skipped = {pair_of("pairs", p, len(self.bodies)) for p in listed_pairs("pairs", pairs)}
-        for pair in skipped - {frozenset(p) for p in self.pairs}:
-            raise OptionError(f"pairs: {tuple(sorted(pair))} is no pair that the scene asks about")
-        self.pairs = [p for p in self.pairs if frozenset(p) not in skipped]
+        skipped = [pair_of("pairs", p, len(self.bodies)) for p in listed_pairs("pairs", pairs)]
+        asked = self._asked()
+        for pair in skipped:
+            if not asked.has(pair):
+                raise OptionError(f"pairs: {pair} is no pair that the scene asks about")
+        asked.leave_out(skipped)
+
+    def _asked(self) -> Pairs:
+        """The pairs that the scene asks about, as those of which rows are found in little time."""
+        if not isinstance(self.pairs, Pairs):
+            self.pairs = Pairs(np.stack(pair_arrays("pairs", self.pairs), axis=1))
+        return self.pairs
 
     def skip_never_and_always(
         self,
@@ -122,12 +132,13 @@ class Scene(Bodies):
         )
 
 
-def pair_of(name: str, pair: Iterable[int], bodies: int) -> frozenset[int]:
-    """A pair of two bodies of a scene, in no order."""
+def pair_of(name: str, pair: Iterable[int], bodies: int) -> tuple[int, int]:
+    """A pair of two bodies of a scene, ascending."""
     given = tuple(pair)
     if len(given) != 2 or given[0] == given[1]:
         raise OptionError(f"{name}: {given!r}, want pairs of two bodies")
-    return frozenset(whole(f"{name}: {given!r}", i, 0, bodies - 1) for i in given)
+    first, second = (whole(f"{name}: {given!r}", i, 0, bodies - 1) for i in given)
+    return min(first, second), max(first, second)
 
 
 # Poses of a batch, in numbers: some tens of megabytes.
