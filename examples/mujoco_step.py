@@ -2,15 +2,14 @@
 
 MuJoCo computes the mass matrix (mj_fullM), accelerations without contacts (qacc_smooth) and Jacobians (mj_jac); contact
 points, impulses and gradients by all of these come from here. A box lies on a sliding platform, which a force pulls.
+The picture mujoco_step.png has the velocities of both.
 
-pip install mujoco
-python examples/mujoco_step.py
+python examples/mujoco_step.py   (needs mujoco)
 """
-
-from __future__ import annotations
 
 from typing import Any
 
+import matplotlib.pyplot as plt
 import mujoco
 import numpy as np
 
@@ -19,60 +18,43 @@ from clearance import contact
 from clearance.mujoco import from_model
 
 XML = """
-<mujoco>
-  <option timestep="0.005"/>
-  <worldbody>
-    <body name="platform" pos="0 0 0.1">
-      <joint type="slide" axis="1 0 0"/>
-      <geom type="box" size="1 1 0.1" mass="5"/>
-    </body>
-    <body name="box" pos="0 0 0.3"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1"/></body>
-  </worldbody>
-</mujoco>
+<mujoco><option timestep="0.005"/><worldbody>
+  <body name="platform" pos="0 0 0.1">
+    <joint type="slide" axis="1 0 0"/><geom type="box" size="1 1 0.1" mass="5"/>
+  </body>
+  <body name="box" pos="0 0 0.3"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1"/></body>
+</worldbody></mujoco>
 """
+model = mujoco.MjModel.from_xml_string(XML)
+scene, engine, dt = from_model(model), cl.Engine("cpu", "double"), model.opt.timestep
 
 
-def problem(model: Any, data: Any, scene: Any, engine: cl.Engine, friction: float) -> dict[str, Any]:
-    """The contact problem of a state: M, J, free velocity, friction and targets, for one world."""
-    dt, nv = model.opt.timestep, model.nv
+def solve(data: Any) -> contact.SystemSolution:
+    """The velocities after a step and the impulses, by M, J, the velocity without contacts, friction and targets."""
     mujoco.mj_forward(model, data)
-    mass = np.zeros((nv, nv))
+    mass = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, mass)
     found = engine.scene_contacts(scene, scene.poses(data), max_gap=0.01)
-    rows = np.zeros((len(found), 3, nv))
-    for k in range(len(found)):
-        first, second = (scene.body_ids[i] for i in scene.pairs[found.pair[k]])
-        normal = found.normal[k]
-        t1 = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
-        t1 /= np.linalg.norm(t1)
-        for body, sign in ((first, -1.0), (second, 1.0)):
-            at_point = np.zeros((3, nv))
-            mujoco.mj_jac(model, data, at_point, None, found.position[k], body)
-            rows[k] += sign * np.array([t1, np.cross(normal, t1), normal]) @ at_point
-    return {
-        "mass": mass[None],
-        "jacobian": rows[None],
-        "velocity": (data.qvel + dt * data.qacc_smooth)[None],
-        "friction": np.full((1, len(found)), friction),
-        "target": np.where(found.gap > 0, -found.gap / dt, -0.1 * found.gap / dt)[None],
-    }
-
-
-def main() -> None:
-    model = mujoco.MjModel.from_xml_string(XML)
-    data, engine = mujoco.MjData(model), cl.Engine("cpu", "double")
-    scene = from_model(model)
-    data.qfrc_applied[0] = 12.0  # N, which accelerates both as one: 2 m/s²
-    for _ in range(100):
-        solution = contact.solve_system(**problem(model, data, scene, engine, friction=0.5), tolerance=1e-9)
-        solution.raise_if_failed()
-        data.qvel[:] = solution.velocity[0]
-        mujoco.mj_integratePos(model, data.qpos, data.qvel, model.opt.timestep)
-    print(f"after 0.5 s: platform {data.qvel[0]:.6f} m/s, box {data.qvel[1]:.6f} m/s, want 1 and 1")
-    # The velocity of the box after a step by that of the platform before it: they stick, so momentum is shared 5 to 1.
-    g = solution.vjp(velocity=np.eye(model.nv)[None, 1])
-    print(f"d(box)/d(platform) = {g.velocity[0, 0]:.6f}, want {5 / 6:.6f}; smooth: {bool(g.smooth[0])}")
+    rows, free = scene.contact_jacobian(data, found), data.qvel + dt * data.qacc_smooth
+    target = np.where(found.gap > 0, -found.gap / dt, -0.1 * found.gap / dt)  # a gap may close, a tenth of overlap goes
+    friction = np.full((1, len(found)), 0.5)
+    solution = contact.solve_system(mass[None], rows[None], free[None], friction, target[None], tolerance=1e-9)
+    solution.raise_if_failed()
+    return solution
 
 
 if __name__ == "__main__":
-    main()
+    data, velocity = mujoco.MjData(model), []
+    data.qfrc_applied[0] = 12.0  # N, which accelerates both as one: 2 m/s²
+    for _ in range(100):
+        solution = solve(data)
+        data.qvel[:] = solution.velocity[0]
+        mujoco.mj_integratePos(model, data.qpos, data.qvel, dt)
+        velocity.append(data.qvel[:2].copy())
+    plt.plot(velocity, label=["platform", "box"])
+    plt.legend()
+    plt.gca().set(xlabel="step", ylabel="velocity (m/s)")
+    plt.savefig("mujoco_step.png")
+    # The velocity of the box after a step by that of the platform before it: they stick, and share momentum 5 to 1.
+    slope, (platform, box) = solution.vjp(velocity=np.eye(model.nv)[None, 1]).velocity[0, 0], velocity[-1]
+    print(f"Both reach 1 m/s: {platform:.6f} and {box:.6f}; the derivative is 5/6 = {5 / 6:.6f}: {slope:.6f}.")

@@ -60,8 +60,9 @@ cd "$folder" # where nothing of the repository can be imported
 install "$wheel"
 alone "$bin/clearance" doctor
 install gymnasium pyarrow matplotlib pytest # of the examples and of the tests
-alone "$bin/python" "$root/examples/arm_env.py" --worlds 256 --steps 10
-alone "$bin/python" "$root/examples/grasps.py" --grasps 2000
-alone "$bin/python" "$root/examples/trajectory.py" --out trajectory.png
+alone "$bin/python" "$root/lab/python/arm_worlds.py" --worlds 256 --steps 10
+for example in clear_path close_fingers find_pose grasps identify throw trajectory; do
+	alone "$bin/python" "$root/examples/$example.py"
+done
 alone "$bin/python" -m pytest --config-file "$root/python/pyproject.toml" --rootdir "$root/python" -rs \
 	"$root"/python/tests/test_{answers,score,allpairs,examples}.py

@@ -1,4 +1,4 @@
-"""The arms of examples/arm_env.py on rollouts, beside Python loops over coal and MuJoCo for the same answers.
+"""The arms of arm_worlds.py on rollouts, beside Python loops over coal and MuJoCo for the same answers.
 
     pip install gymnasium coal mujoco
     python lab/python/arms.py [--worlds 4096] [--rounds 3] [--workers 1]
@@ -17,15 +17,13 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import clearance as cl
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
-arm_env: Any = importlib.import_module("arm_env")
+arm_worlds: Any = importlib.import_module("arm_worlds")
 
 # Distances [W,P] of the worlds from poses [W,M,7].
 Loop = Callable[[Any], Any]
@@ -34,10 +32,10 @@ Loop = Callable[[Any], Any]
 def poses_of(worlds: int) -> Any:
     """Random joints, and obstacles as those that an episode begins with."""
     rng = np.random.default_rng(1)
-    links, obstacles = arm_env.LINKS, arm_env.OBSTACLES
+    links, obstacles = arm_worlds.LINKS, arm_worlds.OBSTACLES
     poses = np.zeros((worlds, links + obstacles + 1, 7))
     poses[..., 3] = 1
-    poses[:, :links] = arm_env.forward(rng.uniform(-1, 1, (worlds, links)))
+    poses[:, :links] = arm_worlds.forward(rng.uniform(-1, 1, (worlds, links)))
     angle, radius = rng.uniform(-np.pi, np.pi, (worlds, obstacles)), rng.uniform(0.35, 0.9, (worlds, obstacles))
     place = [radius * np.cos(angle), radius * np.sin(angle), rng.uniform(0.2, 1.2, (worlds, obstacles))]
     poses[:, links : links + obstacles, :3] = np.stack(place, axis=-1)
@@ -146,7 +144,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20, help="of the rollouts per round")
     parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
-    scene, poses = arm_env.make_scene(), poses_of(options.worlds)
+    scene, poses = arm_worlds.make_scene(), poses_of(options.worlds)
     loops, rates = loops_of(scene), dict[str, list[float]]()
     with cl.Engine("cpu", workers=options.workers) as engine:
         rollouts = {

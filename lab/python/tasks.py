@@ -5,7 +5,7 @@
 
 With ``--wheel`` a virtual environment is made, the wheel and NumPy are installed there, and a program asks for the
 distance of a thousand pairs, twice: the first time nothing is in the caches of the interpreter. The arm is that of
-examples/arm_env.py, one answer per world. The file of grasps, one pair each, has a column of names that is none of
+arm_worlds.py, one answer per world. The file of grasps, one pair each, has a column of names that is none of
 those of pairs; it must stand in the results unchanged. Files lie in ``--folder``, and writing the grasps is not timed.
 lab/notebook/python.md has the figures.
 """
@@ -73,7 +73,7 @@ def arm(worlds: int, steps: int, engine: cl.Engine) -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parent))
     import arms
 
-    scene, poses = arms.arm_env.make_scene(), arms.poses_of(worlds)
+    scene, poses = arms.arm_worlds.make_scene(), arms.poses_of(worlds)
     start = time.perf_counter()
     roll = engine.rollout(scene, worlds=worlds, reduce="world")
     result = roll(poses, quat="wxyz")

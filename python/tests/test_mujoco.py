@@ -463,3 +463,34 @@ def test_geoms_of_one_mesh_share_a_shape() -> None:
     text = MODEL.replace("</worldbody>", balls + "</worldbody>")
     scene, before = from_model(compiled(text)[0]), from_model(compiled()[0])
     assert len(scene.bodies) == len(before.bodies) + 20 and len(scene.library) == len(before.library)
+
+
+def test_contact_jacobian(engine: cl.Engine) -> None:
+    """Rows times velocities are the velocities of B at the points relative to A, as mj_objectVelocity has them; a body
+    that was added to the scene stands still."""
+    model = mujoco.MjModel.from_xml_string("""<mujoco><worldbody>
+      <body pos="0 0 0.1"><joint type="hinge" axis="0 1 0"/><geom type="box" size="0.5 0.5 0.1"/></body>
+      <body pos="0.1 0.2 0.29" euler="0 0 20"><freejoint/><geom type="box" size="0.1 0.1 0.1"/></body>
+    </worldbody></mujoco>""")
+    scene = from_model(model)
+    scene.add(scene.library.sphere(0.2), name="fixed")
+    scene.pairs = [(0, 1), (2, 1), (0, 2)]
+    data = mujoco.MjData(model)
+    data.qvel[:] = np.random.default_rng(0).normal(size=model.nv)
+    mujoco.mj_forward(model, data)
+    poses = scene.poses(data, others=[[0.1, 0.2, 0.55, 1, 0, 0, 0]])
+    found = engine.scene_contacts(scene, poses, max_gap=0.01)
+    assert set(found.pair.tolist()) == {0, 1}
+    rows = scene.contact_jacobian(data, found)
+    assert rows.shape == (len(found), 3, model.nv)
+    np.testing.assert_allclose(rows[:, 2] @ data.qvel, ((rows @ data.qvel) * [0, 0, 1]).sum(axis=1))
+    for k, (pair, point, normal) in enumerate(zip(found.pair, found.position, found.normal, strict=True)):
+        speed = np.zeros(3)
+        for body, sign in zip(scene.pairs[pair], (-1, 1), strict=True):
+            if body < 2:
+                moved, at = np.zeros(6), scene.body_ids[body]
+                mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_XBODY, at, moved, 0)
+                speed += sign * (moved[3:] + np.cross(moved[:3], point - data.xpos[at]))
+        got = rows[k] @ data.qvel
+        np.testing.assert_allclose(got[2], normal @ speed, atol=1e-12)
+        np.testing.assert_allclose(np.linalg.norm(got), np.linalg.norm(speed), atol=1e-12)

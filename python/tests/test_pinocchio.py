@@ -22,7 +22,7 @@ from clearance import contact
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: pip install pin to run this test")
 coal = pytest.importorskip("coal")
 
-from clearance.pinocchio import Result, Step  # noqa: E402
+from clearance.pinocchio import Result, Step, load  # noqa: E402
 
 SOLO = "solo_description/robots/solo12.urdf", "solo_description/srdf/solo.srdf"
 TALOS = "talos_data/robots/talos_reduced.urdf", "talos_data/srdf/talos.srdf"
@@ -354,3 +354,40 @@ def test_without_pinocchio() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "ImportError: clearance.pinocchio needs Pinocchio, which is not installed: pip install pin" in done.stderr
+
+
+def test_load_and_run() -> None:
+    """Models are found by the names of packages, and the derivative of a run is the chain of those of its steps."""
+    name = "package://example-robot-data/robots/"
+    robot(SOLO)  # which skips where the package is not installed
+    model, geometry = load(name + SOLO[0], name + SOLO[1], free_flyer=True)
+    known, same = robot(SOLO, pin.JointModelFreeFlyer())
+    assert model == known and len(geometry.collisionPairs) == len(same.collisionPairs) > 0
+    alone, links = load(name + SOLO[0])
+    assert alone.nq == model.nq - 7 and not len(links.collisionPairs)
+    geometry.removeAllCollisionPairs()
+    step = Step(model, geometry, 2e-3)
+    rng, q = np.random.default_rng(0), np.tile(model.referenceConfigurations["standing"], (2, 1))
+    q[:, 2] -= Step(model, geometry, max_gap=0.2)(q, np.zeros((2, model.nv))).gap.min()  # onto the ground
+    v, tau = 0.1 * rng.normal(size=(2, model.nv)), rng.normal(size=(3, 2, model.nv))
+    run = step.run(q, v, tau)
+    bars = rng.normal(size=(2, 3, 2, model.nv))
+    g = run.vjp(q=bars[0], v=bars[1])
+    results: list[Result] = []
+    at: Any = (q, v)
+    for t in range(3):
+        results.append(step(at[0], at[1], tau[t]))
+        at = results[-1].q, results[-1].v
+        np.testing.assert_array_equal(run.q[t], at[0])
+    q_bar, v_bar = np.zeros((2, 2, model.nv))
+    for t in (2, 1, 0):
+        each = results[t].vjp(q=q_bar + bars[0, t], v=v_bar + bars[1, t])
+        q_bar, v_bar = each.q, each.v
+        np.testing.assert_array_equal(g.tau[t], each.tau)
+        np.testing.assert_array_equal(g.margin[t], each.margin)
+    np.testing.assert_array_equal(g.q, q_bar)
+    assert repr(run) == "Run of 3 steps of 2 worlds" and (g.smoothness < 3).all()
+    with pytest.raises(cl.ArrayError, match="tau: has the shape"):
+        step.run(q, v, tau[0])
+    with pytest.raises(cl.FileError, match=r"srdf: nowhere\.srdf is not a file"):
+        load(name + SOLO[0], "nowhere.srdf")

@@ -57,6 +57,7 @@ from ._shape import Shape
 from ._show import show
 from ._stream import ScoreStream, score_stream
 from ._sweep import CONTACT, FREE, SweepResult
+from ._twists import move_poses
 from ._version import __version__
 from ._worlds import (
     Worlds,
@@ -118,6 +119,7 @@ __all__ = [
     "decompose",
     "distance_gradient",
     "load",
+    "move_poses",
     "pair_rows",
     "read_worlds",
     "rollout_file",

@@ -41,10 +41,12 @@ from ._mujoco_model import (
     name_of,
 )
 from ._options import DerivativeOptions, sampled_limits, whole
+from ._pin_geometry import tangents
 from ._scene import Scene
 from ._scene_derivatives import Motion, Step
 
 if TYPE_CHECKING:
+    from ._points import ContactPoints
     from ._result import SceneResult
     from ._rollout import SceneRollout
 
@@ -182,6 +184,22 @@ class MujocoScene(Scene):
         twists = take_batch("bodies", bodies, np.float64, (len(self.bodies), 6), len(q), True)
         origins = np.asarray(self.poses(qpos=q))[..., :3]
         return self._motion(q).gradient(twists.reshape(*origins.shape[:2], 6), origins).reshape(*lead, q.shape[1])
+
+    def contact_jacobian(self, data: Any, contacts: ContactPoints) -> Array:
+        """The Jacobian [K,3,nv] of the K contact points of this scene at one MjData, as
+        :func:`clearance.contact.solve_system` takes it: two tangential rows and the normal one of the velocity of B at
+        the point, relative to A. Bodies that were added to the scene do not move."""
+        import mujoco
+
+        count, nv = len(contacts), int(self.model.nv)
+        sides = np.zeros((count, 3, nv))
+        for k, (pair, point) in enumerate(zip(contacts.pair, contacts.position, strict=True)):
+            for body, sign in zip(self.pairs[pair], (-1.0, 1.0), strict=True):
+                if body < len(self.body_ids):
+                    moved = np.zeros((3, nv))
+                    mujoco.mj_jac(self.model, data, moved, None, point, self.body_ids[body])
+                    sides[k] += sign * moved
+        return tangents(contacts.normal) @ sides
 
     def _configurations(self, qpos: Any) -> tuple[Array, tuple[int, ...]]:
         """Configurations [W,nq], and their leading axes."""

@@ -1,13 +1,12 @@
 """Time steps of robots, and their derivatives, with the rigid body dynamics of Pinocchio.
 
-import pinocchio as pin
-from clearance.pinocchio import Step
+from clearance.pinocchio import Step, load
 
-model = pin.buildModelFromUrdf("robot.urdf", pin.JointModelFreeFlyer())
-geometry = pin.buildGeomFromUrdf(model, "robot.urdf", pin.COLLISION)
+model, geometry = load("robot.urdf", free_flyer=True)  # or by pinocchio.buildModelFromUrdf and buildGeomFromUrdf
 step = Step(model, geometry, dt=1e-3)
 r = step(q, v, tau)                  # q [W,nq], v, tau [W,nv]
 g = r.vjp(q=..., v=...)              # g.q, g.v, g.tau [W,nv]
+run = step.run(q, v, tau)            # tau [T,W,nv]: T steps, which have a vjp as well
 
 It is the simulator of Le Lidec et al. ("Contact models in robotics", and the deliverable D2.1 of AGIMUS, section 5):
 Pinocchio computes placements, the mass matrix M, the bias and their analytical derivatives; this package the contact
@@ -29,6 +28,7 @@ from ._errors import ArrayError, OptionError, RowError
 from ._options import ArrayLike, Floats, Ints, flag, one_of, real, whole
 from ._pin_derivatives import Gradient, Parts, gradient
 from ._pin_geometry import Geometry, geometry_of, tangents
+from ._pin_runs import Run, RunGradient
 from ._problems import MODELS, Model
 from ._systems import solve_system
 
@@ -38,6 +38,10 @@ except ImportError as e:
     raise ImportError(
         "clearance.pinocchio needs Pinocchio, which is not installed: pip install pin (not the package 'pinocchio')"
     ) from e
+
+from ._pin_models import load
+
+__all__ = ["STATUSES", "Gradient", "Result", "Run", "RunGradient", "Step", "load"]
 
 # How the step of a world ended: only worlds that are advanced have moved.
 STATUSES: Final = ("advanced", "pair_undecided", "solve_undecided", "invalid")
@@ -265,6 +269,19 @@ class Step:
         out = self._result(parts, len(status), valid, worlds == _ADVANCED)
         seconds["pinocchio"] += time.perf_counter() - started
         return Result(new_q, new_v, status, **out, seconds=seconds, fault=fault, _parts=parts)
+
+    def run(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Run:
+        """Make T steps from configurations [W,nq] and velocities [W,nv] under torques [T,W,nv]. A world that is not
+        advanced raises :class:`RowError`."""
+        torques = host("tau", tau, True)
+        if torques.ndim != 3 or not len(torques):
+            raise ArrayError("tau", f"has the shape {list(torques.shape)}, want [T, W, {self.model.nv}]")
+        steps: list[Result] = []
+        for tau_t in torques:
+            steps.append(self(q, v, tau_t))
+            steps[-1].raise_if_failed()
+            q, v = steps[-1].q, steps[-1].v
+        return Run(np.stack([r.q for r in steps]), np.stack([r.v for r in steps]), steps)
 
     def _check(self, q: Array, v: Array, tau: Array) -> tuple[Array, dict[int, str]]:
         """The status of each world by its input alone, and what is wrong with it."""

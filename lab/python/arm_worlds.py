@@ -4,7 +4,7 @@ Each world is an arm of four links on a table, with obstacles of its own; the ac
 reward is that of progress to a target configuration, less a penalty where the proved lower bound of the clearance is
 small. An episode ends where contact is not ruled out, so that no collision is missed.
 
-    python examples/arm_env.py --worlds 1024 --steps 100
+    python lab/python/arm_worlds.py --worlds 1024 --steps 100
 """
 
 from __future__ import annotations
