@@ -19,9 +19,9 @@ def clear(engine: cl.Engine, points: int = 24, iterations: int = 400) -> tuple[A
     rng, lib = np.random.default_rng(1), cl.Library()
     body = lib.box([0.06, 0.04, 0.03], margin=0.01)
     obstacles = np.array([lib.ellipsoid(rng.uniform(0.05, 0.12, 3)) for _ in range(14)])
-    places, turned = rng.uniform([-0.6, -0.25, -0.25], [0.6, 0.25, 0.25], (14, 3)), rng.normal(size=(14, 4))
+    places, rotated = rng.uniform([-0.6, -0.25, -0.25], [0.6, 0.25, 0.25], (14, 3)), rng.normal(size=(14, 4))
     a, b = np.full(14 * points, body), np.tile(obstacles, points)
-    pos_b, quat_b, level = np.tile(places, (points, 1)), np.tile(turned, (points, 1)), [1.0, 0, 0, 0]
+    pos_b, quat_b, level = np.tile(places, (points, 1)), np.tile(rotated, (points, 1)), [1.0, 0, 0, 0]
     way = np.linspace([-1.0, 0, 0], [1.0, 0, 0], points)
     way[1:-1, 1:] += rng.normal(0, 1e-3, (points - 2, 2))  # off the axis of symmetry
     mean, square = np.zeros_like(way), np.zeros_like(way)

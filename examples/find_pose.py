@@ -36,8 +36,8 @@ def find(engine: cl.Engine, starts: int = 50, iterations: int = 8) -> tuple[Any,
     measured, _ = touch(POSITION[None], ROTATION[None])
     pos, quat, costs = POSITION, ROTATION, []
     axis = rng.normal(size=(starts, 3))
-    turn = np.deg2rad(20) * rng.random((starts, 1)) * axis / np.linalg.norm(axis, axis=1, keepdims=True)
-    step = np.concatenate([rng.uniform(-0.02, 0.02, (starts, 3)), turn], axis=1)
+    angle = np.deg2rad(20) * rng.random((starts, 1)) * axis / np.linalg.norm(axis, axis=1, keepdims=True)
+    step = np.concatenate([rng.uniform(-0.02, 0.02, (starts, 3)), angle], axis=1)
     for _ in range(iterations + 1):
         pos, quat = cl.move_poses(pos, quat, step, quat="wxyz")
         points, jacobian = touch(pos, quat)

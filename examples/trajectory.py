@@ -18,10 +18,10 @@ LINKS, LENGTH, RADIUS = 3, 0.4, 0.05  # metres
 
 def make_scene() -> cl.Scene:
     """Three links of a planar arm, a post, and a beam; the links are asked about both."""
-    scene, turned = cl.Scene(), (0.5**0.5, 0, 0.5**0.5, 0)  # a capsule lies along its z axis, a link along x
+    scene, rotated = cl.Scene(), (0.5**0.5, 0, 0.5**0.5, 0)  # a capsule lies along its z axis, a link along x
     link = scene.library.capsule(RADIUS, LENGTH / 2)
     for k in range(LINKS):
-        scene.add(cl.Part(link, (LENGTH / 2, 0, 0), turned), name=f"link {k}")  # from the joint on
+        scene.add(cl.Part(link, (LENGTH / 2, 0, 0), rotated), name=f"link {k}")  # from the joint on
     scene.add(scene.library.cylinder(0.06, 0.4), name="post")
     scene.add(scene.library.box([0.5, 0.05, 0.05]), name="beam")
     scene.pairs = [(a, b) for a in range(LINKS) for b in (LINKS, LINKS + 1)]
@@ -54,6 +54,5 @@ if __name__ == "__main__":
     plt.legend()
     plt.gca().set(xlabel="step", ylabel="signed distance (m)")
     plt.savefig("trajectory.png")
-    print(
-        f"Motion is proved free until step {first:.2f}; the least distance at a step is {steps.distance.min():.4f} m."
-    )
+    least = steps.distance.min()
+    print(f"Motion is proved free until step {first:.2f}; the least distance at a step is {least:.4f} m.")

@@ -46,6 +46,9 @@ def test_program(
     out = capsys.readouterr().out
     assert re.fullmatch(r"[A-Z0-9][^\n]*\.\n", out), out
     assert (tmp_path / f"{name}.png").stat().st_size > 5_000
+    number = re.compile(r"-?[\d.,]+(e-?\d+)?")
+    said = number.sub("#", (ROOT / "docs/examples.md").read_text())
+    assert f"*{number.sub('#', out.strip())}*" in said, "the sentence of docs/examples.md"
     if name == "throw":  # within a millimetre from every start, as it says
         assert (found["distance"][0] > 0.2).all() and (found["distance"][-1] < 1e-3).all(), out
     if name == "mujoco_step":  # as both move in closed form

@@ -20,20 +20,20 @@ def matrix(q: Any) -> Any:
 
 
 def test_rotations_follow_rodrigues() -> None:
-    """A rotation vector turns by Rodrigues' formula in world axes, from 1e-12 to 3 radians, in either order."""
+    """A rotation vector rotates by Rodrigues' formula in world axes, from 1e-12 to 3 radians, in either order."""
     rng = np.random.default_rng(0)
     pos, quat = rng.normal(size=(20, 3)), rng.normal(size=(20, 4))
     twist = rng.normal(size=(20, 6)) * np.logspace(-12, 0, 20)[:, None]
     twist[-1, 3:] *= 3 / np.linalg.norm(twist[-1, 3:])
-    at, turned = cl.move_poses(pos, quat, twist, quat="wxyz")
+    at, rotated = cl.move_poses(pos, quat, twist, quat="wxyz")
     np.testing.assert_array_equal(at, pos + twist[:, :3])
-    for q, t, got in zip(quat, twist[:, 3:], turned, strict=True):
+    for q, t, got in zip(quat, twist[:, 3:], rotated, strict=True):
         angle = np.linalg.norm(t)
         k = np.cross(np.eye(3), t / angle)
         want = (np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * k @ k) @ matrix(q)
         np.testing.assert_allclose(matrix(got), want, atol=1e-14)
     _, other = cl.move_poses(pos, quat[:, [1, 2, 3, 0]], twist, quat="xyzw")
-    np.testing.assert_allclose(other, turned[:, [1, 2, 3, 0]], atol=1e-16)
+    np.testing.assert_allclose(other, rotated[:, [1, 2, 3, 0]], atol=1e-16)
 
 
 def test_descent_by_a_gradient(engine: cl.Engine) -> None:
@@ -50,9 +50,9 @@ def test_descent_by_a_gradient(engine: cl.Engine) -> None:
 
 
 def test_leading_axes_broadcast() -> None:
-    at, turned = cl.move_poses([0, 0, 1], [1, 0, 0, 0], np.zeros((4, 5, 6)), quat="wxyz")
-    assert at.shape == (4, 5, 3) and turned.shape == (4, 5, 4)
-    assert (at == [0, 0, 1]).all() and (turned == [1, 0, 0, 0]).all()
+    at, rotated = cl.move_poses([0, 0, 1], [1, 0, 0, 0], np.zeros((4, 5, 6)), quat="wxyz")
+    assert at.shape == (4, 5, 3) and rotated.shape == (4, 5, 4)
+    assert (at == [0, 0, 1]).all() and (rotated == [1, 0, 0, 0]).all()
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def move_poses(
             raise ArrayError(name, f"the row {faults[0][:-1].tolist()} has numbers that are not finite, or is 0")
     half = 0.5 * np.linalg.norm(t[..., 3:], axis=-1, keepdims=True)
     # sin(x)/x of half of the angle, which numpy has of multiples of π.
-    turn = np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * t[..., 3:]], axis=-1)
-    q = product(*np.broadcast_arrays(turn, q / size))
+    step = np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * t[..., 3:]], axis=-1)
+    q = product(*np.broadcast_arrays(step, q / size))
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
     return p + t[..., :3], reordered(q, (1, 2, 3, 0)) if quat == "xyzw" else q
