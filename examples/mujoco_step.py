@@ -51,9 +51,8 @@ if __name__ == "__main__":
         data.qvel[:] = solution.velocity[0]
         mujoco.mj_integratePos(model, data.qpos, data.qvel, dt)
         velocity.append(data.qvel[:2].copy())
-    plt.plot(velocity, label=["platform", "box"])
-    plt.legend()
-    plt.gca().set(xlabel="step", ylabel="velocity (m/s)")
+    plt.plot(velocity)
+    plt.gca().set(xlabel="step", ylabel="velocity of platform and box (m/s)")
     plt.savefig("mujoco_step.png")
     # The velocity of the box after a step by that of the platform before it: they stick, and share momentum 5 to 1.
     slope, (platform, box) = solution.vjp(velocity=np.eye(model.nv)[None, 1]).velocity[0, 0], velocity[-1]
