@@ -62,16 +62,23 @@ func (w *Workspace) setNormalRule(p *Pair, g *PointsGradient) {
 	depth := max(-p.Distance, 0)
 	margin := max(insideFace*size, depth/shallow)
 	if depth <= insideFace*size || depth <= shallow*min(p.A.shape.Inradius(), p.B.shape.Inradius()) {
-		switch {
-		case tiltA <= exactFace && w.holds(a, b, -1, size, margin):
-			g.Rule, g.Certain = FaceOfA, true
-			return
-		case tiltB <= exactFace && w.holds(b, a, 1, size, margin):
-			g.Rule, g.Certain = FaceOfB, true
-			return
-		case min(tiltA, tiltB) > exactFace && w.setEdges(p, g, size, margin):
+		leaves, leavesB := false, false
+		if tiltA <= exactFace {
+			if g.Certain, leaves = w.holds(a, b, -1, size, margin); g.Certain {
+				g.Rule = FaceOfA
+				return
+			}
+		}
+		if tiltB <= exactFace {
+			if g.Certain, leavesB = w.holds(b, a, 1, size, margin); g.Certain {
+				g.Rule = FaceOfB
+				return
+			}
+		}
+		if min(tiltA, tiltB) > exactFace && w.setEdges(p, g, size, margin) {
 			return
 		}
+		g.OneSided = leaves || leavesB
 	}
 	faceA, faceB := tiltA <= parallelFaces, tiltB <= parallelFaces
 	switch {
@@ -127,30 +134,33 @@ func (p *placed) sideCurvature(at r3.Vec) float64 {
 }
 
 // holds reports whether the corners of f that are nearest along sign·n lie inside a face, farther than margin from its
-// boundary.
-func (w *Workspace) holds(face, f *flat, sign, size, margin float64) bool {
+// boundary. leaves says that there are several, and one lies outside, as of an edge that is parallel to the face: the
+// normal stays that of the face if the edge tilts one way, and becomes that of two edges if it tilts the other way.
+func (w *Workspace) holds(face, f *flat, sign, size, margin float64) (holds, leaves bool) {
 	if len(f.corners) == 0 {
-		return false
+		return false, false
 	}
 	most := math.Inf(-1)
 	for _, c := range f.corners {
 		most = max(most, sign*c.Z)
 	}
 	most -= sameHeight * size
-	n := 0
+	n, out := 0, false
+	holds = true
 	for _, c := range f.corners {
 		if sign*c.Z < most {
 			continue
 		}
 		if n++; !isInside(c.X, c.Y, 0, face, margin) {
-			return false
+			holds = false
+			out = out || !isInside(c.X, c.Y, 0, face, insideFace*size)
 		}
 	}
-	if f.disc && n > 1 { // the circle, not its polygon
+	if holds && f.disc && n > 1 { // the circle, not its polygon
 		center, radius := circle(f)
-		return isInside(center.X, center.Y, radius, face, margin)
+		return isInside(center.X, center.Y, radius, face, margin), false
 	}
-	return true
+	return holds, out && n > 1
 }
 
 // isInside reports whether a disc about (x, y) lies inside the projection of a face, farther than margin from its

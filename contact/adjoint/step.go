@@ -26,7 +26,8 @@ import (
 // RᵀGR.
 //
 // Targets are differentiated by their rule. What a step searches for is held: the factor of impacts that would create
-// energy, and points that would enter later in the step. A world whose impulses depend on these is a [Boundary].
+// energy, and points that would enter later in the step. A world whose impulses depend on these is a [Boundary], and so is
+// one with redundant contacts that cannot follow the changes of a step, see redundant.go.
 
 // Impacts says which derivative impacts with restitution have.
 type Impacts uint8
@@ -106,6 +107,7 @@ type Steps struct {
 	bar      []float64 // [B,6] cotangents of the velocities of the solve
 	impulse  []float64 // [C,3] those of its impulses, by impacts
 	impacts  []impact  // [C]
+	anchors  []anchor
 	body     []bodyBar
 }
 
@@ -178,6 +180,7 @@ func (x *Steps) part(r *contact.PartRecord, bar *StateCotangent, g *StepGradient
 			return
 		}
 		x.contacts(r, g, &gradient, report)
+		x.redundant(r, report)
 	}
 	for b := range x.body {
 		x.before(r, b, bar, g, &gradient)
