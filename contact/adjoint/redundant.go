@@ -27,18 +27,18 @@ import (
 //
 //	Δt·‖Ω×d̂‖  and  |d̂·n|,
 //
-// the angle by which d turns in the step, and that between d and the plane of the contact. The latter counts where
+// the angle by which d rotates in the step, and that between d and the plane of the contact. The latter counts where
 // targets change with gaps or approaches. A box at rest on its corners has neither. Compliance makes contacts follow
 // all changes.
 
-// bent is the sum of both above which such a step is a [Boundary]: what the derivative may be off by, relative.
-const bent = 1e-7
+// mostAngle is the sum of both above which such a step is a [Boundary]: what the derivative may be off by, relative.
+const mostAngle = 1e-7
 
 // anchor is the first contact that sticks of two bodies, of which all that impulses do not move count as one.
 type anchor struct {
 	body, other int32 // body moves
 	at          r3.Vec
-	turn        r3.Vec // Ω
+	spin        r3.Vec // Ω
 	normal      r3.Vec
 	held        bool // the target does not change
 }
@@ -52,8 +52,8 @@ func (x *Steps) redundant(r *contact.PartRecord, report *StepReport) {
 			continue
 		}
 		a, b := r.Problem.BodyA[c], r.Problem.BodyB[c]
-		turn := r3.Sub(vecOf(r.Solution.Velocity[6*b+3:]), vecOf(r.Solution.Velocity[6*a+3:]))
-		this := anchor{body: b, other: a, at: vecOf(r.Problem.ArmB[3*c:]), turn: turn,
+		spin := r3.Sub(vecOf(r.Solution.Velocity[6*b+3:]), vecOf(r.Solution.Velocity[6*a+3:]))
+		this := anchor{body: b, other: a, at: vecOf(r.Problem.ArmB[3*c:]), spin: spin,
 			normal: vecOf(r.Problem.Frame[9*c+6:]), held: r.Contacts[c].Rule == contact.Rests}
 		if x.fixed[b] {
 			this.body, this.other, this.at = a, b, vecOf(r.Problem.ArmA[3*c:])
@@ -63,7 +63,7 @@ func (x *Steps) redundant(r *contact.PartRecord, report *StepReport) {
 		}
 		if first := x.anchorOf(this.body, this.other); first == nil {
 			x.anchors = append(x.anchors, this)
-		} else if !(first.bend(&this, r.TimeStep) <= bent) {
+		} else if !(first.angle(&this, r.TimeStep) <= mostAngle) {
 			report.worse(Boundary, 0)
 			return
 		}
@@ -79,18 +79,18 @@ func (x *Steps) anchorOf(body, other int32) *anchor {
 	return nil
 }
 
-// bend is the sum of both angles of a contact and another one of the same bodies.
-func (x *anchor) bend(y *anchor, dt float64) (angle float64) {
+// angle is the sum of both angles of a contact and another one of the same bodies.
+func (x *anchor) angle(y *anchor, dt float64) (sum float64) {
 	d := r3.Sub(y.at, x.at)
 	size := length(d)
-	if size == 0 { // the same point, which does not turn
+	if size == 0 { // the same point, at a distance of zero
 		return 0
 	}
 	d = r3.Scale(1/size, d)
 	for _, z := range [2]*anchor{x, y} {
 		if !z.held {
-			angle = max(angle, math.Abs(dot(d, z.normal)))
+			sum = max(sum, math.Abs(dot(d, z.normal)))
 		}
 	}
-	return angle + dt*max(length(cross(x.turn, d)), length(cross(y.turn, d)))
+	return sum + dt*max(length(cross(x.spin, d)), length(cross(y.spin, d)))
 }

@@ -26,8 +26,8 @@ import (
 // RᵀGR.
 //
 // Targets are differentiated by their rule. What a step searches for is held: the factor of impacts that would create
-// energy, and points that would enter later in the step. A world whose impulses depend on these is a [Boundary], and so is
-// one with redundant contacts that cannot follow the changes of a step, see redundant.go.
+// energy, and points that would enter later in the step. A world whose impulses depend on these is a [Boundary], and so
+// is one with redundant contacts that cannot follow the changes of a step, see redundant.go.
 
 // Impacts says which derivative impacts with restitution have.
 type Impacts uint8

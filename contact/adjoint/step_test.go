@@ -441,7 +441,8 @@ func (k *stepKind) differences(t testing.TB, rng *rand.Rand, worlds, directions 
 			for w := range worlds {
 				v := value(bars[w], base, moved.State(), w, n)
 				if k.impacts == TimeOfImpact {
-					v += late.value(bars[w], &after.Worlds[w], scene, w) - late.value(bars[w], &record.Worlds[w], scene, w)
+					v += late.value(bars[w], &after.Worlds[w], scene, w)
+					v -= late.value(bars[w], &record.Worlds[w], scene, w)
 				}
 				if !moved.State().Status[w].Advances() {
 					v = math.NaN()
@@ -674,8 +675,8 @@ func TestStepAgainstDifferences(t *testing.T) {
 			for ; first < len(kinds) && kinds[first].name == name; first++ {
 				k := &kinds[first]
 				e := k.differences(t, rng, worlds, directions)
-				t.Logf("%v: %d checked with %d contacts, %d not smooth, %d change, worst %.2g", k, e.checked, e.contacts,
-					e.rough, e.changed, e.worst)
+				t.Logf("%v: %d checked with %d contacts, %d not smooth, %d change, worst %.2g", k, e.checked,
+					e.contacts, e.rough, e.changed, e.worst)
 				checked, contacts, worst = checked+e.checked, contacts+e.contacts, max(worst, e.worst)
 				if !(e.worst <= 1e-7) {
 					t.Errorf("%v: off by %.3g: %s", k, e.worst, e.where)
