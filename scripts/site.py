@@ -30,7 +30,20 @@ REFERENCE: dict[str, tuple[str, str, list[str] | None]] = {
     "scenes": (
         "Scenes, rollouts and sweeps",
         "clearance",
-        ["Scene", "Body", "Part", "Rollout", "SceneRollout", "SweepResult", "SkipProposal", "show", "View"],
+        [
+            "Scene",
+            "Body",
+            "Part",
+            "Rollout",
+            "SceneRollout",
+            "SweepResult",
+            "SkipProposal",
+            "show",
+            "View",
+            "Placements",
+            "BoxRegion",
+            "SurfaceRegion",
+        ],
     ),
     "files": (
         "Files and streams",

@@ -27,6 +27,7 @@ from ._errors import (
     NoBackendError,
     NotFoundError,
     OptionError,
+    PlacementError,
     RefusedError,
     RefutedError,
     RowError,
@@ -38,6 +39,8 @@ from ._library import Library
 from ._load import load
 from ._meshes import decompose
 from ._page import View
+from ._placements import Placements
+from ._regions import BoxRegion, SurfaceRegion
 from ._result import (
     INVALID,
     PENETRATING,
@@ -79,6 +82,7 @@ __all__ = [
     "UNDECIDED",
     "ArrayError",
     "Body",
+    "BoxRegion",
     "CallError",
     "ClearanceError",
     "ClosedError",
@@ -93,6 +97,8 @@ __all__ = [
     "NotFoundError",
     "OptionError",
     "Part",
+    "PlacementError",
+    "Placements",
     "Poses",
     "RefusedError",
     "RefutedError",
@@ -108,6 +114,7 @@ __all__ = [
     "ShapeError",
     "SkipProposal",
     "StillError",
+    "SurfaceRegion",
     "SweepResult",
     "Tangent",
     "View",

@@ -96,6 +96,16 @@ class StillError(ClearanceError, RuntimeError):
         return _rebuilt, (type(self), self.args), {k: v for k, v in self.__dict__.items() if k != "trajectory"}
 
 
+class PlacementError(ClearanceError, RuntimeError):
+    """Worlds of :meth:`Scene.free_placements` are not filled; the message names the first one, and what found no place.
+    ``placements`` has all worlds, those that are filled too.
+    """
+
+    def __init__(self, message: str, placements: Any = None) -> None:
+        super().__init__(message)
+        self.placements = placements
+
+
 class RefutedError(ClearanceError, RuntimeError):
     """An audit refuted answers; raised by ``raise_if_refuted``."""
 

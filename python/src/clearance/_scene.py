@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from ._library import Library
 from ._options import order_of, text, whole
 from ._pairs import Pairs
 from ._result import SEPARATED, TOUCHING
+
+if TYPE_CHECKING:
+    from ._placements import Placements
+    from ._regions import Coordinates, Region
 
 
 @dataclass(eq=False)
@@ -109,6 +113,54 @@ class Scene(Bodies):
         finally:
             if engine is None:
                 opened.close()
+
+    def free_placements(
+        self,
+        worlds: int | Any,
+        regions: Mapping[Any, Region] | None = None,
+        *,
+        ranges: Mapping[str, tuple[float, float]] | Literal["limits"] | None = None,
+        configuration: Any = None,
+        others: Any = None,
+        margin: float = 0.0,
+        seed: int = 0,
+        tries: int = 200,
+        restarts: int = 4,
+        together: bool = False,
+        unfilled: Literal["raise", "mask"] = "raise",
+        slides: tuple[float, float] | None = None,
+        engine: Engine | None = None,
+    ) -> Placements:
+        """Poses of W worlds in which every pair that the scene asks about is proved to be ``margin`` metres apart.
+
+        ``regions`` says where bodies, by name or index, are sampled: in a :class:`BoxRegion`, on a
+        :class:`SurfaceRegion`, or in ranges of x, y, z (metres), roll, pitch and yaw (radians) about the pose at which
+        the body stands, such as ``{"x": (-0.1, 0.1), "yaw": (-3, 3)}``. ``ranges`` are those of joints of a model, by
+        name, or "limits" for all joints of one number within their limits; ``slides`` is that of
+        :meth:`skip_never_and_always`. Other bodies stand: those of a model at its ``configuration`` [n] or [W,n]
+        (joints of a URDF, default 0; ``qpos`` of MuJoCo, default ``qpos0``), the others at ``others`` [K,7] or [W,K,7],
+        "wxyz" (default: the origin). Of a MuJoCo model, regions are those of bodies with a free joint.
+
+        Joints are placed first, then the bodies in the order of ``regions``. Given what is placed before it, each is
+        uniform over that part of its region in which it is proved free: random sequential addition. It is not the
+        uniform distribution over all free worlds; ``together=True`` has that one, by drawing all of them at once until
+        they are free, which takes many more draws. An item has ``tries`` draws; then its world begins anew, up to
+        ``restarts`` times. Pairs that are not decided are drawn anew and counted, and never taken as free.
+
+        Draws are functions of ``seed`` and the number of the world, which ``worlds`` may list in place of their number:
+        a world has the same placement whatever other worlds are asked for, and whatever the engine's workers are. A
+        world that is not filled raises :class:`PlacementError`, or with ``unfilled="mask"`` is NaN and not ``filled``.
+        """
+        from ._placements import free_placements
+
+        return free_placements(
+            self, worlds, regions, ranges=ranges, configuration=configuration, others=others, margin=margin, seed=seed,
+            tries=tries, restarts=restarts, together=together, unfilled=unfilled, slides=slides, engine=engine,
+        )  # fmt: skip
+
+    def _coordinates(self) -> Coordinates | None:
+        """What :meth:`free_placements` has to know of the model of a scene."""
+        return None
 
     def _sampled(self) -> list[tuple[int, int]]:
         """The pairs whose relative poses :meth:`_samples` determines."""

@@ -42,6 +42,7 @@ from ._mujoco_model import (
 )
 from ._options import DerivativeOptions, sampled_limits, whole
 from ._pin_geometry import tangents
+from ._regions import Coordinates
 from ._scene import Scene
 from ._scene_derivatives import Motion, Step
 
@@ -234,6 +235,34 @@ class MujocoScene(Scene):
                     axis[:, :1] = np.linalg.norm(axis[:, 1:], axis=1, keepdims=True) / np.tan(half)
                 qpos[:, at : at + 4] = axis / np.linalg.norm(axis, axis=1, keepdims=True)
         return qpos
+
+    def _coordinates(self) -> Coordinates:
+        model, joints, on = self.model, dict[str, tuple[int, tuple[float, float], bool]](), dict[str, int]()
+        for j in range(model.njnt):
+            kind, name = int(model.jnt_type[j]), name_of(model, "jnt", j)
+            if kind in (_SLIDE, _HINGE):
+                low, high = model.jnt_range[j] if model.jnt_limited[j] else (-np.inf, np.inf)
+                joints[name] = int(model.jnt_qposadr[j]), (float(low), float(high)), kind == _SLIDE
+                on[name] = int(model.jnt_bodyid[j])
+
+        def below(bodies: Collection[int]) -> list[int]:
+            """The bodies of the scene of some MuJoCo bodies and of all below them."""
+            under = set(bodies)
+            for b in range(1, model.nbody):  # a parent has a lower index
+                if int(model.body_parentid[b]) in under:
+                    under.add(b)
+            return [i for i, b in enumerate(self.body_ids) if b in under]
+
+        free = {}
+        for i, b in enumerate(self.body_ids):
+            first = int(model.body_jntadr[b])
+            if model.body_jntnum[b] and int(model.jnt_type[first]) == _FREE:
+                free[i] = int(model.jnt_qposadr[first]), below([b])
+        standing = np.array(model.qpos0, np.float64)
+        return Coordinates(
+            len(self.body_ids), standing, joints, lambda names: below([on[n] for n in names]), free,
+            lambda q: self.poses(qpos=q),
+        )  # fmt: skip
 
     def _sampled(self) -> list[tuple[int, int]]:
         group = [self._free_body(b) for b in self.body_ids]

@@ -25,6 +25,7 @@ from ._library import Library
 from ._mesh_files import MeshFiles, shapes_of
 from ._meshes import UP_AXES, UpAxis, concavity
 from ._options import DerivativeOptions, flag, one_of, real, sampled_limits, whole, with_order
+from ._regions import Coordinates
 from ._scene import Scene
 from ._scene_derivatives import Motion, Step
 from ._srdf import disabled_pairs
@@ -138,6 +139,23 @@ class UrdfScene(Scene):
         count = whole("count", count)
         limits = sampled_limits(self.joint_names, [k == "prismatic" for k in self.tree.kinds], self.limits, slides)
         return np.random.default_rng(seed).uniform(limits[:, 0], limits[:, 1], (count, len(limits)))
+
+    def _coordinates(self) -> Coordinates:
+        tree, known = self.tree, len(self.body_links)
+        joints = {
+            name: (i, (float(low), float(high)), kind == "prismatic")
+            for i, (name, kind, (low, high)) in enumerate(zip(tree.names, tree.kinds, tree.limits, strict=True))
+        }
+
+        def moved(names: Collection[str]) -> list[int]:
+            """The bodies below some joints and those that mimic them."""
+            index, below = {joints[n][0] for n in names}, set[int]()
+            for j in tree.joints:  # which follow those above them
+                if j.index in index or j.parent in below:
+                    below.add(j.child)
+            return [i for i, link in enumerate(self.body_links) if link in below]
+
+        return Coordinates(known, np.zeros(len(tree.names)), joints, moved, {}, self.poses)
 
     def _sampled(self) -> list[tuple[int, int]]:
         linked = len(self.body_links)
