@@ -63,6 +63,33 @@ def test_grad_under_jit(engine: cl.Engine, bits64: None, order: Any) -> None:
     check(jax.jit(loss), poses(p), order=1, modes=("rev",), eps=1e-5, atol=1e-4, rtol=1e-4)
 
 
+def test_compiled_once(engine: cl.Engine, bits64: None) -> None:
+    """A hundred calls of a function under jit with new poses trace and compile it once, with gradients."""
+    p = Pairs(smooth(), 8, spread=1.0)
+    loss, _ = weighted(engine, p)
+    compiled: list[str] = []
+    traced = 0
+
+    def listen(event: str, *_: Any, **__: Any) -> None:
+        if event == "/jax/core/compile/backend_compile_duration":
+            compiled.append(event)
+
+    def count(*x: Any) -> Any:
+        nonlocal traced
+        traced += 1
+        return loss(*x)
+
+    pull = jax.jit(jax.value_and_grad(count))
+    arrays = [jax.numpy.asarray(x) for x in poses(p)]
+    moved = [jax.block_until_ready(arrays[0] + 0.01 * k) for k in range(100)]
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        values = [float(pull(x, *arrays[1:])[0]) for x in moved]
+    finally:
+        jax.monitoring.clear_event_listeners()
+    assert traced == 1 and len(compiled) == 1 and len(set(values)) == 100
+
+
 def test_values(engine: cl.Engine, bits64: None) -> None:
     """The values under jit are those of the engine, with statuses and smoothness."""
     p = Pairs(smooth(), 30)

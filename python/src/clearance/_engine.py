@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import math
 import os
 import threading
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack, cast
@@ -66,6 +68,11 @@ def _shapes(pairs: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
     return tuple(np.shape(x) for x in pairs[2:])
 
 
+_keys: Final = itertools.count(1)
+# Engines by numbers of their own: operators of graphs know these alone.
+engines: Final[weakref.WeakValueDictionary[int, Engine]] = weakref.WeakValueDictionary()
+
+
 class Engine(nat.Owner):
     """The back ends of this machine: the CPU, and Vulkan devices.
 
@@ -105,6 +112,8 @@ class Engine(nat.Owner):
         self._native, self._number = n, number.value
         self._lock = threading.Lock()
         self._workers = workers or 0
+        self._key = next(_keys)
+        engines[self._key] = self
         _jobs.register(self)
 
     # -- queries ------------------------------------------------------------------------------------------------------

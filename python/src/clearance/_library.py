@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, Unpack
@@ -27,6 +29,11 @@ _PRODUCTS: Final = 1 << 25
 Points = Sequence[Sequence[float]] | NDArray[Any]
 
 
+_keys: Final = itertools.count(1)
+# Libraries by their numbers: operators of graphs know these alone.
+libraries: Final[weakref.WeakValueDictionary[int, Library]] = weakref.WeakValueDictionary()
+
+
 class Library:
     """A table of shapes. Methods that add a shape return its index.
 
@@ -39,6 +46,8 @@ class Library:
     """
 
     def __init__(self) -> None:
+        self._key = next(_keys)
+        libraries[self._key] = self
         self._shapes: list[Shape] = []
         self._lock = threading.Lock()
         self._handle: Handle | None = None

@@ -24,19 +24,17 @@ import numpy as np
 
 from ._arrays import Array
 from ._bodies import Table
-from ._derivatives import OPTIONS, PARTS, Answered
+from ._derivatives import OPTIONS
 from ._engine import Engine
 from ._errors import OptionError
+from ._graph_pairs import NAMES, TAILS, WIDTHS, PairCall
 from ._inputs import places_of
 from ._jax_contact import Solved, jax, jnp, solve
 from ._jax_steps import State, run, step
 from ._library import Library
-from ._options import GraphOptions, Order, SolverOptions, SweepGraphOptions, check_names, defaults
+from ._options import GraphOptions, Order, SweepGraphOptions, check_names, defaults
 from ._scene import Scene
 from ._sweep_derivatives import Times
-
-_NAMES: Final = ("a", "b", "pos_a", "quat_a", "pos_b", "quat_b")
-_TAILS: Final[tuple[tuple[int, ...], ...]] = ((), (), (3,), (4,), (3,), (4,))
 
 
 class Answers(NamedTuple):
@@ -93,101 +91,43 @@ def answers(
         raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw": rotation matrices have no free entries')
     check_names("clearance.jax", options, list(defaults(GraphOptions)))
     values = [jnp.asarray(x) for x in (a, b, pos_a, quat_a, pos_b, quat_b)]
-    for name, value, tail in zip(_NAMES, values, _TAILS, strict=True):
+    for name, value, tail in zip(NAMES, values, TAILS, strict=True):
         if value.ndim < len(tail) or value.shape[value.ndim - len(tail) :] != tail:
             raise OptionError(f"{name}: has the shape {list(value.shape)}, want [..., {tail[0] if tail else ''}]")
         if not tail and not jnp.issubdtype(value.dtype, jnp.integer):
             raise OptionError(f"{name}: is {value.dtype}, want integers")
-    lead = jnp.broadcast_shapes(*(v.shape[: v.ndim - len(t)] for v, t in zip(values, _TAILS, strict=True)))
+    lead = jnp.broadcast_shapes(*(v.shape[: v.ndim - len(t)] for v, t in zip(values, TAILS, strict=True)))
     real = jnp.promote_types(jnp.result_type(*values[2:]), jnp.float32)
-    full = [jnp.broadcast_to(v, (*lead, *t)) for v, t in zip(values, _TAILS, strict=True)]
+    full = [jnp.broadcast_to(v, (*lead, *t)) for v, t in zip(values, TAILS, strict=True)]
     full = [v.astype(jnp.int32 if i < 2 else real) for i, v in enumerate(full)]
     given: dict[str, Any] = {"precision": "double", **options}
-    call = _Call(engine, library, quat, given, {k: v for k, v in given.items() if k in OPTIONS})
+    call = PairCall(engine, library, quat, given, {k: v for k, v in given.items() if k in OPTIONS})
     answered: Answers = _solve(call, *full)
     return answered
 
 
-@dataclass(frozen=True, eq=False)
-class _Call:
-    """What of a call is no array of JAX."""
-
-    engine: Engine
-    library: Library
-    order: str
-    options: dict[str, Any]
-    derivative: dict[str, Any]  # those of options that are about derivatives
-
-    def forward(self, *args: Any) -> tuple[Array, ...]:
-        """Distance, normal, witness_a, witness_b, status, smoothness and gap, in the host's memory."""
-        lead, rows, real = _rows_of(args)
-        order: Any = self.order
-        r = self.engine.distance(self.library, *rows, quat=order, grad=True, **self.options)
-        reals = tuple(np.asarray(getattr(r, name), real).reshape((*lead, *_width(i, j))) for name, i, j in PARTS)
-        return (*reals, r.status.reshape(lead), r.smoothness.reshape(lead), r.gap.astype(real).reshape(lead))
-
-    def backward(self, *args: Any) -> tuple[Array, ...]:
-        """Gradients with respect to the four arrays of poses."""
-        lead, rows, real = _rows_of(args[:6])
-        n = len(rows[0])
-        saved, cotangents = args[6:12], args[12:]
-        a, b, pos_a, quat_a, pos_b, quat_b = rows
-        if self.order == "xyzw":
-            quat_a, quat_b = quat_a[:, [3, 0, 1, 2]], quat_b[:, [3, 0, 1, 2]]
-        columns: dict[str, Array] = {
-            name: np.ascontiguousarray(np.asarray(saved[k], np.float64).reshape((n, *_width(i, j))))
-            for k, (name, i, j) in enumerate(PARTS)
-        }
-        columns["status"] = np.ascontiguousarray(np.asarray(saved[4]).reshape(n))
-        columns["gap"] = np.ascontiguousarray(np.asarray(saved[5], np.float32).reshape(n))
-        limit = self.options.get("max_distance")
-        asked = {**defaults(SolverOptions), "columns": list(columns), "precision": "double"}
-        query = self.engine._query("distance", self.library, asked, limit)
-        arrays = tuple(map(np.ascontiguousarray, (a, b, pos_a, pos_b, quat_a, quat_b)))
-        shapes = tuple(x.shape for x in (pos_a, quat_a, pos_b, quat_b))
-        answered = Answered(self.engine, query, arrays, self.order, shapes, None, (n,), columns)
-        given = np.concatenate([np.asarray(c, np.float64).reshape(n, -1) for c in cotangents], axis=1)
-        parts = answered.to_poses(answered.gradient(given, self.derivative))
-        return tuple(p.astype(real).reshape((*lead, p.shape[-1])) for p in parts)
-
-
-def _width(first: int, last: int) -> tuple[int, ...]:
-    return () if last - first == 1 else (last - first,)
-
-
-def _rows_of(args: Any) -> tuple[tuple[int, ...], list[Array], Any]:
-    """The leading axes of the six arrays, their rows in the types of the engine, and the type of the poses."""
-    arrays = [np.asarray(x) for x in args]
-    rows = [
-        np.ascontiguousarray(x.reshape(-1, *tail), np.float64 if tail else np.int32)
-        for x, tail in zip(arrays, _TAILS, strict=True)
-    ]
-    return arrays[0].shape, rows, arrays[2].dtype
-
-
-def _solve_all(call: _Call, *args: Any) -> tuple[Any, ...]:
+def _solve_all(call: PairCall, *args: Any) -> tuple[Any, ...]:
     lead, real = args[0].shape, args[2].dtype
-    shapes = [((*lead, *_width(i, j)), real) for _, i, j in PARTS]
+    shapes = [((*lead, *w), real) for w in WIDTHS]
     shapes += [(lead, jnp.uint8), (lead, jnp.uint8), (lead, real)]
     outputs = tuple(jax.ShapeDtypeStruct(*s) for s in shapes)
     results: tuple[Any, ...] = jax.pure_callback(call.forward, outputs, *args, vmap_method="broadcast_all")
     return results
 
 
-def _plain(call: _Call, *args: Any) -> Answers:
+def _plain(call: PairCall, *args: Any) -> Answers:
     return Answers(*_solve_all(call, *args)[:6])
 
 
-def _forward(call: _Call, *args: Any) -> tuple[Answers, Any]:
+def _forward(call: PairCall, *args: Any) -> tuple[Answers, Any]:
     *out, gap = _solve_all(call, *args)
     return Answers(*out), (args, (*out[:5], gap))
 
 
-def _backward(call: _Call, saved: Any, cotangents: Any) -> tuple[Any, ...]:
+def _backward(call: PairCall, saved: Any, cotangents: Any) -> tuple[Any, ...]:
     args, out = saved
     shapes = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in args[2:])
-    given = (*args, *out, *cotangents[:4])
-    gradients = jax.pure_callback(call.backward, shapes, *given, vmap_method="broadcast_all")
+    gradients = jax.pure_callback(call.backward, shapes, args, out, cotangents[:4], vmap_method="broadcast_all")
     return (None, None, *gradients)
 
 

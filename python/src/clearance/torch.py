@@ -25,16 +25,21 @@ from ._result import Result
 from ._scene import Scene
 from ._sweep import SweepResult
 from ._torch_contact import Run, Solved, State, run, solve, step
+from ._torch_pairs import answers as graph_answers
+from ._torch_pairs import compiled
 
 
 class Answers(NamedTuple):
-    """The answers of N pairs: [N], [N,3], [N,3], [N,3], differentiable in the poses; and the result, which is not."""
+    """The answers of N pairs: [N], [N,3], [N,3], [N,3], differentiable in the poses; the result, which is not, and is
+    None in a compiled or transformed graph; status and smoothness, uint8 [N], to weight losses with in any graph."""
 
     distance: Any
     normal: Any
     witness_a: Any
     witness_b: Any
     result: Result
+    status: Any
+    smoothness: Any
 
 
 def distance(
@@ -56,6 +61,10 @@ def distance(
     tensors, positions [N,3] or [3] and quaternions [N,4] or [4], which need not be unit. ``derivative`` and its options
     say which gradient is taken, and ``result.smoothness`` where it is exact; rows without an answer are NaN
     with a zero gradient. A second derivative raises :class:`OptionError`.
+
+    In torch.compile the call is one operator of the graph, without a break, and under torch.vmap and torch.func.grad
+    one batch. The result is None there, and options are those of the solver and of derivatives: ``columns``, ``copy``
+    and ``warm_start`` are refused by name.
     """
     r = answers(engine, library, a, b, pos_a, quat_a, pos_b, quat_b, quat=quat, **options)
     return r.distance, r.result
@@ -80,6 +89,8 @@ def answers(
     if options.get("out") is not None:
         raise OptionError("out: arrays to fill cannot be part of a graph")
     options.setdefault("precision", "double")
+    if compiled(pos_a, quat_a, pos_b, quat_b):
+        return Answers(*graph_answers(engine, library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, dict(options)))
     options["grad"] = True
     tensors = tuple(map(tensor, (pos_a, quat_a, pos_b, quat_b)))
     with torch.no_grad():
@@ -90,7 +101,7 @@ def answers(
         return result.vjp(**dict(zip(_NAMES, cotangents, strict=True)), wrt="poses")
 
     d, n, a_side, b_side = operation(tensors, [getattr(result, name) for name in _NAMES], pull, "answers")
-    return Answers(d, n, a_side, b_side, result)
+    return Answers(d, n, a_side, b_side, result, result.status, result.smoothness)
 
 
 def contact_time(
