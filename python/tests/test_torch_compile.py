@@ -92,14 +92,14 @@ def test_single_precision_and_orders(engine: cl.Engine, pairs: Pairs) -> None:
     )
     tensors = poses(pairs, torch.float32)
     compiled("wxyz", *tensors).backward()
-    turned = poses(pairs, torch.float32)
+    reordered = poses(pairs, torch.float32)
     with torch.no_grad():
         for k in (1, 3):
-            turned[k].copy_(tensors[k][:, [1, 2, 3, 0]])
-    compiled("xyzw", *turned).backward()
-    assert turned[1].grad.dtype == torch.float32
-    torch.testing.assert_close(turned[1].grad[:, [3, 0, 1, 2]], tensors[1].grad)
-    torch.testing.assert_close(turned[0].grad, tensors[0].grad)
+            reordered[k].copy_(tensors[k][:, [1, 2, 3, 0]])
+    compiled("xyzw", *reordered).backward()
+    assert reordered[1].grad.dtype == torch.float32
+    torch.testing.assert_close(reordered[1].grad[:, [3, 0, 1, 2]], tensors[1].grad)
+    torch.testing.assert_close(reordered[0].grad, tensors[0].grad)
 
 
 def test_vmap_and_func(engine: cl.Engine, pairs: Pairs) -> None:
