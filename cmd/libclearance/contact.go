@@ -177,62 +177,6 @@ func problemOf(a *arrays) (*contact.Problem, contact.Options, *solutionArrays) {
 // limitOf is a limit of the caller as an int.
 func limitOf(n int64) int { return int(min(max(n, -1), math.MaxInt32)) }
 
-//export clearance_contact_points
-func clearance_contact_points(handle C.clearance_engine, library C.clearance_library, pairs *C.clearance_pairs,
-	maxGap C.double, list *C.clearance_array, count C.int64_t, waitMs C.int64_t, out *C.clearance_job,
-	report *C.clearance_report, e *C.clearance_error) C.int32_t {
-	j, err := func() (j *job, err error) {
-		defer recovered(&err)
-		h, err := engines.get(uint64(handle))
-		if err != nil {
-			return nil, err
-		}
-		lib, err := libraries.get(uint64(library))
-		if err != nil {
-			return nil, err
-		}
-		in, warm, err := pairsOf(pairs)
-		if err != nil {
-			return nil, err
-		}
-		a, err := arraysOf(list, count)
-		if err != nil {
-			return nil, err
-		}
-		n := in.Len()
-		points := product(n, contact.MaxPoints)
-		status := needed[uint8](a, "status", n, true)
-		m := &contact.Manifolds{N: n, Count: needed[int32](a, "count", n, true),
-			Normal: needed[float64](a, "normal", product(3, n), true), Lower: needed[float64](a, "lower", n, true),
-			Position: needed[float64](a, "position", product(3, points), true),
-			Gap:      needed[float64](a, "gap", points, true), ID: needed[uint64](a, "id", points, true),
-			Status: make([]contact.ManifoldStatus, n)}
-		a.spans = spansOfPairs(a.spans, in, warm)
-		if err := a.check(); err != nil {
-			return nil, err
-		}
-		o := contact.ManifoldOptions(float64(maxGap))
-		if err := o.Check(); err != nil {
-			return nil, failure{codeArgument, err}
-		}
-		if err := checkMemory("answers of pairs", float64(n)*rowBytes(&o)); err != nil {
-			return nil, err
-		}
-		return start(h, work(lib, n), func(ctx context.Context, _ *job) (dispatch.Report, error) {
-			call := &batch.Job{Library: lib, Input: in, Options: o, Results: batch.NewResults(n, &o)}
-			rep, err := h.Dispatcher().Run(ctx, call, h.run)
-			if m.Features = featuresOf(lib); err == nil {
-				err = contactError(contact.BuildManifolds(ctx, call, 0, h.SIMD(), m))
-			}
-			for i, s := range m.Status {
-				status[i] = uint8(s)
-			}
-			return rep, err
-		})
-	}()
-	return settle(j, err, waitMs, out, report, e)
-}
-
 //export clearance_bodies_mass
 func clearance_bodies_mass(bodies C.clearance_bodies, body C.int64_t, density C.double, out *C.double,
 	e *C.clearance_error) C.int32_t {
