@@ -61,7 +61,7 @@ func TestOrderOfElimination(t *testing.T) {
 	}
 	for b := range s.free[:n+1] {
 		lin := addScaled(newton.gradient[b].lin, s.mass[b], newton.step[b].lin)
-		ang := r3.Add(newton.gradient[b].ang, s.inertia[b].mul(newton.step[b].ang))
+		ang := r3.Add(newton.gradient[b].ang, s.inertia[b].Mul(newton.step[b].ang))
 		if e := math.Max(r3.Norm(lin), r3.Norm(ang)); !(e < 1e-10) {
 			t.Errorf("body %d: the system is left with %g", b, e)
 		}

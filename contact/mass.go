@@ -337,7 +337,7 @@ func (q *quadrature) add(m *moments, u r3.Vec, w float64) {
 	f := w * r3.Dot(x, u) * (trace*trace - square) / 2
 	m.volume += f / 3
 	m.first = addScaled(m.first, f/4, x)
-	m.second.addScaled(f/5, tensor(x))
+	m.second.AddScaled(f/5, tensor(x))
 }
 
 // tensor is vvᵀ.
@@ -350,17 +350,11 @@ func symmetricProduct(u, v r3.Vec) sym3 {
 	return sym3{2 * u.X * v.X, 2 * u.Y * v.Y, 2 * u.Z * v.Z, u.X*v.Y + v.X*u.Y, u.X*v.Z + v.X*u.Z, u.Y*v.Z + v.Y*u.Z}
 }
 
-func (s *sym3) addScaled(f float64, t sym3) {
-	for i := range s {
-		s[i] += f * t[i]
-	}
-}
-
 // shifted returns the moments of the solid moved by p.
 func (m moments) shifted(p r3.Vec) moments {
 	out := moments{volume: m.volume, first: addScaled(m.first, m.volume, p), second: m.second}
-	out.second.addScaled(1, symmetricProduct(m.first, p))
-	out.second.addScaled(m.volume, tensor(p))
+	out.second.AddScaled(1, symmetricProduct(m.first, p))
+	out.second.AddScaled(m.volume, tensor(p))
 	return out
 }
 
@@ -370,7 +364,7 @@ func tetrahedronMoments(a, b, c, d r3.Vec) moments {
 	s := r3.Add(r3.Add(a, b), r3.Add(c, d))
 	m := moments{volume: v, first: r3.Scale(v/4, s)}
 	for _, u := range [5]r3.Vec{s, a, b, c, d} {
-		m.second.addScaled(v/20, tensor(u))
+		m.second.AddScaled(v/20, tensor(u))
 	}
 	return m
 }
@@ -420,7 +414,7 @@ func rodMoments(a, b r3.Vec, r float64) moments {
 	across := m.second[0]
 	u := r3.Scale(1/length, half)
 	m.second = sym3{across, across, across}
-	m.second.addScaled(capsuleMoments(r, length).second[2]-across, tensor(u))
+	m.second.AddScaled(capsuleMoments(r, length).second[2]-across, tensor(u))
 	return m.shifted(r3.Add(a, half))
 }
 
@@ -496,9 +490,9 @@ type sector struct {
 func newSector(a, b r3.Vec, angle float64) sector {
 	sin, cos := math.Sincos(angle)
 	s := sector{angle: angle, arc: addScaled(r3.Scale(sin, a), 1-cos, b)}
-	s.twice.addScaled((angle+sin*cos)/2, tensor(a))
-	s.twice.addScaled((angle-sin*cos)/2, tensor(b))
-	s.twice.addScaled(sin*sin/2, symmetricProduct(a, b))
+	s.twice.AddScaled((angle+sin*cos)/2, tensor(a))
+	s.twice.AddScaled((angle-sin*cos)/2, tensor(b))
+	s.twice.AddScaled(sin*sin/2, symmetricProduct(a, b))
 	return s
 }
 
@@ -507,8 +501,8 @@ func (s *sector) cylinder(p, e r3.Vec, length, r float64) moments {
 	area := s.angle * r * r / 2
 	first := r3.Scale(r*r*r/3, s.arc)
 	m := moments{volume: length * area, first: r3.Scale(length, first)}
-	m.second.addScaled(length*r*r*r*r/4, s.twice)
-	m.second.addScaled(length*area*length*length/12, tensor(e))
+	m.second.AddScaled(length*r*r*r*r/4, s.twice)
+	m.second.AddScaled(length*area*length*length/12, tensor(e))
 	return m.shifted(addScaled(p, length/2, e))
 }
 
@@ -523,14 +517,14 @@ type ballSector struct {
 
 func (b *ballSector) addSide(e r3.Vec, s *sector) {
 	b.first = addScaled(b.first, -s.angle/2, e)
-	b.second.addScaled(-1.0/6, symmetricProduct(e, s.arc))
+	b.second.AddScaled(-1.0/6, symmetricProduct(e, s.arc))
 }
 
 func (b *ballSector) moments(solid, r float64) moments {
 	m := moments{volume: solid * r * r * r / 3, first: r3.Scale(r*r*r*r/4, b.first)}
 	second := b.second
-	second.addScaled(solid/3, sym3{1, 1, 1})
-	m.second.addScaled(r*r*r*r*r/5, second)
+	second.AddScaled(solid/3, sym3{1, 1, 1})
+	m.second.AddScaled(r*r*r*r*r/5, second)
 	return m
 }
 
@@ -564,7 +558,7 @@ func profileMoments(from, to float64, at func(t float64) (rho, z, slope float64)
 		m.volume += w
 		m.first.Z += w * z
 		across := w * rho * rho / 4
-		m.second.addScaled(1, sym3{across, across, w * z * z})
+		m.second.AddScaled(1, sym3{across, across, w * z * z})
 	}
 	return m
 }

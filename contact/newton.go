@@ -208,8 +208,8 @@ func (s *worldSolver) forces(v []twist, convex bool) {
 	for _, b := range n.bodies {
 		base, free := &n.base[b], &s.free[b]
 		lin, ang := r3.Add(v[b].lin, r3.Sub(base.lin, free.lin)), r3.Add(v[b].ang, r3.Sub(base.ang, free.ang))
-		n.energy += (s.mass[b]*dotVec(lin, lin) + dotVec(ang, s.inertia[b].mul(ang))) / 2
-		n.gradient[b] = twist{r3.Scale(s.mass[b], v[b].lin), s.inertia[b].mul(v[b].ang)}
+		n.energy += (s.mass[b]*dotVec(lin, lin) + dotVec(ang, s.inertia[b].Mul(ang))) / 2
+		n.gradient[b] = twist{r3.Scale(s.mass[b], v[b].lin), s.inertia[b].Mul(v[b].ang)}
 	}
 	for i := range s.rows {
 		r := &s.rows[i]
@@ -294,7 +294,7 @@ func (s *worldSolver) gradientNorm() float64 {
 	sum := 0.0
 	for _, b := range s.newton.bodies {
 		g := &s.newton.gradient[b]
-		sum += s.invMass[b]*dotVec(g.lin, g.lin) + dotVec(g.ang, s.invInertia[b].mul(g.ang))
+		sum += s.invMass[b]*dotVec(g.lin, g.lin) + dotVec(g.ang, s.invInertia[b].Mul(g.ang))
 	}
 	return math.Sqrt(sum)
 }
@@ -366,7 +366,7 @@ func (s *worldSolver) newtonMemory() bool {
 	n.velocity = 0
 	for _, b := range n.bodies {
 		v := &s.free[b]
-		n.velocity += s.mass[b]*dotVec(v.lin, v.lin) + dotVec(v.ang, s.inertia[b].mul(v.ang))
+		n.velocity += s.mass[b]*dotVec(v.lin, v.lin) + dotVec(v.ang, s.inertia[b].Mul(v.ang))
 	}
 	return s.fillPattern()
 }

@@ -286,11 +286,11 @@ func inertiaFault(i sym3) string {
 	}
 	const slack = 1e-9 // of the trace
 	half := (i[0] + i[1] + i[2]) / 2
-	if least := i.minEigenvalue(); !(least > 1e-14*half) {
+	if least := i.MinEigenvalue(); !(least > 1e-14*half) {
 		return fmt.Sprintf("%v is not positive definite: its least principal moment is %.3g kg·m²", i, least)
 	}
 	second := sym3{half - i[0], half - i[1], half - i[2], -i[3], -i[4], -i[5]}
-	if !(second.minEigenvalue() >= -slack*half) {
+	if !(second.MinEigenvalue() >= -slack*half) {
 		return fmt.Sprintf("%v: a principal moment exceeds the sum of the other two, which no body has", i)
 	}
 	return ""

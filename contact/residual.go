@@ -91,7 +91,7 @@ func (s *worldSolver) traceOf(r *row) (h float64) {
 			arm = r.rb
 		}
 		i := &s.invInertia[b]
-		h += 3*s.invMass[b] + dotVec(arm, arm)*(i[0]+i[1]+i[2]) - dotVec(arm, i.mul(arm))
+		h += 3*s.invMass[b] + dotVec(arm, arm)*(i[0]+i[1]+i[2]) - dotVec(arm, i.Mul(arm))
 	}
 	return h
 }
@@ -252,7 +252,7 @@ func (s *worldSolver) escapeNorms() {
 	e := &s.escape
 	for b := range s.mass {
 		if v := &e.v[b]; s.invMass[b] > 0 {
-			e.islands[s.root(b)].norm += s.mass[b]*dotVec(v.lin, v.lin) + dotVec(v.ang, s.inertia[b].mul(v.ang))
+			e.islands[s.root(b)].norm += s.mass[b]*dotVec(v.lin, v.lin) + dotVec(v.ang, s.inertia[b].Mul(v.ang))
 		}
 	}
 }
@@ -282,7 +282,7 @@ func (s *worldSolver) sizes(lambda []r3.Vec) {
 	e := &s.escape
 	for b := range s.condition {
 		if i := &s.inertia[b]; s.invMass[b] > 0 {
-			s.condition[b] = (i[0] + i[1] + i[2]) / i.minEigenvalue()
+			s.condition[b] = (i[0] + i[1] + i[2]) / i.MinEigenvalue()
 		}
 	}
 	resize(&e.size, len(s.free))

@@ -248,7 +248,7 @@ func (s *Simulation) impactGroups(worker *stepWorker, w int) (roots []int32, gro
 		if k := w*bodies + int(b); s.scene.movable(b) {
 			g := &groups[roots[b]]
 			kinetic := func(v, spin r3.Vec) float64 {
-				return 0.5*p.Mass[k]*dotVec(v, v) + 0.5*dotVec(spin, (*sym3)(p.Inertia[6*k:]).mul(spin))
+				return 0.5*p.Mass[k]*dotVec(v, v) + 0.5*dotVec(spin, (*sym3)(p.Inertia[6*k:]).Mul(spin))
 			}
 			g.before += kinetic(s.bodies[k].velocity, s.bodies[k].spin)
 			g.free += kinetic(vecOf(p.Velocity[6*k:]), vecOf(p.Velocity[6*k+3:]))

@@ -132,7 +132,7 @@ func (t *rotating) stepVJP(f *native.Fixed, h, whole float64, xi r3.Vec, inertia
 	a := &f.Turn
 	k := sym3{a[0], a[1], a[2]}
 	e := [3]float64{a[0] + a[1] + a[2], a[0]*a[1] + a[1]*a[2] + a[2]*a[0], a[0] * a[1] * a[2]}
-	energy, size := 0.5*dotVec(y, k.mul(y)), 0.5*dotVec(y, y)
+	energy, size := 0.5*dotVec(y, k.Mul(y)), 0.5*dotVec(y, y)
 	s, d := slopesOfTerms(stretch, h, e, energy, size), slopesOfTerms(shift, h, e, energy, size)
 	byS, byD := 0.0, 0.0
 	for j := range 3 {
@@ -201,7 +201,7 @@ func (t *rotating) step() {
 // byInertia is the right side of the tangent of c for a change of the inverse inertia of the step: with J its inverse
 // and r = δK·Jc it is r + K(c×Jr). The factor ½h of i cancels but for that of the change.
 func (t *rotating) byInertia(change *sym3, c r3.Vec) r3.Vec {
-	r := change.mul(r3.Vec{X: c.X / t.i.X, Y: c.Y / t.i.Y, Z: c.Z / t.i.Z})
+	r := change.Mul(r3.Vec{X: c.X / t.i.X, Y: c.Y / t.i.Y, Z: c.Z / t.i.Z})
 	m := crossVec(c, r3.Vec{X: r.X / t.i.X, Y: r.Y / t.i.Y, Z: r.Z / t.i.Z})
 	return r3.Add(r, r3.Vec{X: t.i.X * m.X, Y: t.i.Y * m.Y, Z: t.i.Z * m.Z})
 }
@@ -213,7 +213,7 @@ func (t *rotating) setInertia(f *native.Fixed, h, whole float64) {
 	a, y := &f.Turn, t.y0
 	k := sym3{a[0], a[1], a[2]}
 	e := [3]float64{a[0] + a[1] + a[2], a[0]*a[1] + a[1]*a[2] + a[2]*a[0], a[0] * a[1] * a[2]}
-	energy, square := 0.5*dotVec(y, k.mul(y)), 0.5*dotVec(y, y)
+	energy, square := 0.5*dotVec(y, k.Mul(y)), 0.5*dotVec(y, y)
 	s, d := slopesOfTerms(stretch, h, e, energy, square), slopesOfTerms(shift, h, e, energy, square)
 	at := [6][2]int{{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}}
 	for n, ij := range at {
@@ -221,7 +221,7 @@ func (t *rotating) setInertia(f *native.Fixed, h, whole float64) {
 		var dk sym3 // −K·δI·K
 		dk[n] = -a[i] * a[j]
 		de := [4]float64{}
-		de[3] = 0.5 * dotVec(y, dk.mul(y))
+		de[3] = 0.5 * dotVec(y, dk.Mul(y))
 		if i == j { // the invariants of a matrix do not change by what is beside its diagonal
 			de[0], de[1], de[2] = dk[n], dk[n]*(e[0]-a[i]), dk[n]*a[(i+1)%3]*a[(i+2)%3]
 		}

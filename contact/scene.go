@@ -371,7 +371,7 @@ func (s *Scene) Momentum(b int, rotation quat.Number, spin r3.Vec) r3.Vec {
 		return spin
 	}
 	m := geom.Pose{Rotation: rotation}.Matrix()
-	return m.MulVec(ptr(sym3(s.Inertia[6*b : 6*b+6])).mul(m.MulVecT(spin)))
+	return m.MulVec(ptr(sym3(s.Inertia[6*b : 6*b+6])).Mul(m.MulVecT(spin)))
 }
 
 // A Rule combines the values of two surfaces to that of their contacts.

@@ -301,7 +301,7 @@ func NewSimulation(scene *Scene, state *State, solver PairSolver, o StepOptions)
 		bounds := scene.Bodies.Bounds(scene.Body[b])
 		s.arm[b] = bounds.Radius + r3.Norm(r3.Sub(bounds.Center, scene.center(b)))
 		if scene.movable(int32(b)) {
-			s.inverse[b] = ptr(sym3(scene.Inertia[6*b : 6*b+6])).inverse()
+			s.inverse[b] = ptr(sym3(scene.Inertia[6*b : 6*b+6])).Inverse()
 		}
 	}
 	lib := scene.Bodies.Library()

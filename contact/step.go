@@ -221,15 +221,15 @@ func (s *Simulation) place(k, b int) bool {
 
 // spinOf is the angular velocity of a movable body of a rotation and an angular momentum, in world axes.
 func (s *Simulation) spinOf(b int, m *geom.Mat3, momentum r3.Vec) r3.Vec {
-	return m.MulVec(s.inverse[b].mul(m.MulVecT(momentum)))
+	return m.MulVec(s.inverse[b].Mul(m.MulVecT(momentum)))
 }
 
 func ptr[T any](x T) *T { return &x }
 
 // rotated is m·a·mᵀ.
 func rotated(m *geom.Mat3, a *sym3) (out sym3) {
-	x, y, z := a.mul(r3.Vec{X: m[0], Y: m[1], Z: m[2]}), a.mul(r3.Vec{X: m[3], Y: m[4], Z: m[5]}),
-		a.mul(r3.Vec{X: m[6], Y: m[7], Z: m[8]})
+	x, y, z := a.Mul(r3.Vec{X: m[0], Y: m[1], Z: m[2]}), a.Mul(r3.Vec{X: m[3], Y: m[4], Z: m[5]}),
+		a.Mul(r3.Vec{X: m[6], Y: m[7], Z: m[8]})
 	out[0] = m[0]*x.X + m[1]*x.Y + m[2]*x.Z
 	out[1] = m[3]*y.X + m[4]*y.Y + m[5]*y.Z
 	out[2] = m[6]*z.X + m[7]*z.Y + m[8]*z.Z
@@ -709,7 +709,7 @@ func (s *Simulation) advance(k, b int) (ok bool) {
 		velocity: vecOf(v), momentum: body.momentum}
 	rotation := &next.pose.Rotation
 	if s.scene.movable(int32(b)) { // a body without contacts keeps the bits of its momentum
-		change := (*sym3)(s.problem.Inertia[6*k:]).mul(r3.Sub(spin, vecOf(free[3:])))
+		change := (*sym3)(s.problem.Inertia[6*k:]).Mul(r3.Sub(spin, vecOf(free[3:])))
 		next.momentum = r3.Add(body.momentum, change)
 		*rotation, next.angle, ok = rotate(&s.columns.Fixed[b], body.pose.Rotation, &body.matrix, next.momentum, dt)
 	} else if next.velocity == (r3.Vec{}) && spin == (r3.Vec{}) {
@@ -758,8 +758,8 @@ func (s *Simulation) audit(w int) {
 		i := (*sym3)(p.Inertia[6*k:])
 		linear, angular := vecOf(v), vecOf(v[3:])
 		add(&left, p.Mass[k]*r3.Dot(linear, r3.Sub(linear, vecOf(f))))
-		add(&left, r3.Dot(angular, i.mul(r3.Sub(angular, vecOf(f[3:])))))
-		size += p.Mass[k]*r3.Norm2(linear) + r3.Dot(angular, i.mul(angular))
+		add(&left, r3.Dot(angular, i.Mul(r3.Sub(angular, vecOf(f[3:])))))
+		size += p.Mass[k]*r3.Norm2(linear) + r3.Dot(angular, i.Mul(angular))
 	}
 	contacts := int(p.Count[w])
 	for i := range contacts {

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/spatial/r3"
 
+	"clearance/geom"
 	native "clearance/kernels/contact"
 )
 
@@ -127,7 +128,7 @@ func (s *worldSolver) loadBodies(p *Problem, w int) {
 			}
 			m *= mass
 			s.mass[b], s.invMass[b] = m, 1/m
-			s.inertia[b], s.invInertia[b] = i, i.inverse()
+			s.inertia[b], s.invInertia[b] = i, i.Inverse()
 		}
 	}
 	b := p.Bodies
@@ -146,7 +147,7 @@ func (s *worldSolver) prepareRow(r *row) {
 	d := [3]r3.Vec{r.t1, r.t2, r.n}
 	for j := range d {
 		qa, qb := crossVec(r.ra, d[j]), crossVec(r.rb, d[j])
-		ka, kb := s.invInertia[r.a].mul(qa), s.invInertia[r.b].mul(qb)
+		ka, kb := s.invInertia[r.a].Mul(qa), s.invInertia[r.b].Mul(qb)
 		for i := range j + 1 {
 			x := dotVec(crossVec(r.ra, d[i]), ka) + dotVec(crossVec(r.rb, d[i]), kb) +
 				(s.invMass[r.a]+s.invMass[r.b])*dotVec(d[i], d[j])
@@ -208,12 +209,12 @@ func (s *worldSolver) apply(v []twist, r *row, d r3.Vec) {
 	if m := s.invMass[r.b]; m > 0 {
 		t := &v[r.b]
 		t.lin = addScaled(t.lin, m, p)
-		t.ang = r3.Add(t.ang, s.invInertia[r.b].mul(crossVec(r.rb, p)))
+		t.ang = r3.Add(t.ang, s.invInertia[r.b].Mul(crossVec(r.rb, p)))
 	}
 	if m := s.invMass[r.a]; m > 0 {
 		t := &v[r.a]
 		t.lin = addScaled(t.lin, -m, p)
-		t.ang = r3.Sub(t.ang, s.invInertia[r.a].mul(crossVec(r.ra, p)))
+		t.ang = r3.Sub(t.ang, s.invInertia[r.a].Mul(crossVec(r.ra, p)))
 	}
 }
 
@@ -304,39 +305,7 @@ func addScaled(a r3.Vec, f float64, b r3.Vec) r3.Vec {
 }
 
 // sym3 is a symmetric matrix: xx, yy, zz, xy, xz, yz.
-type sym3 [6]float64
-
-func (s *sym3) mul(v r3.Vec) r3.Vec {
-	return r3.Vec{
-		X: s[0]*v.X + s[3]*v.Y + s[4]*v.Z,
-		Y: s[3]*v.X + s[1]*v.Y + s[5]*v.Z,
-		Z: s[4]*v.X + s[5]*v.Y + s[2]*v.Z,
-	}
-}
-
-// inverse is that of a positive definite matrix, by its adjugate.
-func (s *sym3) inverse() sym3 {
-	a, b, c, d, e, f := s[0], s[1], s[2], s[3], s[4], s[5]
-	xx, xy, xz := b*c-f*f, e*f-d*c, d*f-b*e
-	r := 1 / (a*xx + d*xy + e*xz)
-	return sym3{xx * r, (a*c - e*e) * r, (a*b - d*d) * r, xy * r, xz * r, (d*e - a*f) * r}
-}
-
-// minEigenvalue is the least eigenvalue by the trigonometric solution of the characteristic polynomial.
-func (s sym3) minEigenvalue() float64 {
-	off := s[3]*s[3] + s[4]*s[4] + s[5]*s[5]
-	if off == 0 {
-		return min(s[0], s[1], s[2])
-	}
-	mean := (s[0] + s[1] + s[2]) / 3
-	a, b, c := s[0]-mean, s[1]-mean, s[2]-mean
-	radius := math.Sqrt((a*a + b*b + c*c + 2*off) / 6)
-	a, b, c = a/radius, b/radius, c/radius
-	d, e, f := s[3]/radius, s[4]/radius, s[5]/radius
-	half := (a*(b*c-f*f) - d*(d*c-f*e) + e*(d*f-b*e)) / 2
-	angle := math.Acos(max(-1, min(1, half))) / 3
-	return mean + 2*radius*math.Cos(angle+2*math.Pi/3)
-}
+type sym3 = geom.Sym3
 
 // largestBlock bounds the largest eigenvalue of a positive semidefinite 3×3 matrix from above, by at most 15 %:
 // (tr(Gτ)⁸)^(1/8)/τ with τ = 1/tr G, by three squarings.

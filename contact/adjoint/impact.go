@@ -83,8 +83,8 @@ func (x *Steps) late(r *contact.PartRecord, b int32) (lin, ang r3.Vec) {
 		return lin, ang
 	}
 	i := sym3(r.Problem.Inertia[6*b : 6*b+6])
-	inverse := i.inverse()
-	return r3.Scale(1/r.Problem.Mass[b], x.body[b].shift), inverse.mul(x.body[b].rotate)
+	inverse := i.Inverse()
+	return r3.Scale(1/r.Problem.Mass[b], x.body[b].shift), inverse.Mul(x.body[b].rotate)
 }
 
 // lateness is the relative velocity of a contact by [Steps.late], in world axes.
@@ -146,7 +146,7 @@ func (x *Steps) displace(r *contact.PartRecord, b int32, force r3.Vec, time floa
 	lin, ang := x.late(r, b)
 	addTo(toArm, r3.Scale(-time, cross(force, ang))) // ⟨force, ω×r⟩ = ⟨r, force×ω⟩
 	i := sym3(r.Problem.Inertia[6*b : 6*b+6])
-	inverse := i.inverse()
+	inverse := i.Inverse()
 	x.gradient.Mass[b] += time * dot(lin, force) / r.Problem.Mass[b]
-	x.body[b].inertia.addProduct(time, ang, inverse.mul(cross(vecOf(arm), force)))
+	x.body[b].inertia.AddProduct(time, ang, inverse.Mul(cross(vecOf(arm), force)))
 }

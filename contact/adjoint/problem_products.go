@@ -96,7 +96,7 @@ func (x *problemWorld) loadCotangents(p *contact.Problem, w int, velocityBar, im
 		k := 6 * (w*p.Bodies + b)
 		lin, ang := r3.Scale(x.speed, vecOf(velocityBar[k:])), r3.Scale(x.spin(), vecOf(velocityBar[k+3:]))
 		x.bar[b] = twist{lin, ang}
-		x.hat[b] = twist{r3.Scale(x.invMass[b], lin), x.invInertia[b].mul(ang)}
+		x.hat[b] = twist{r3.Scale(x.invMass[b], lin), x.invInertia[b].Mul(ang)}
 	}
 	x.bar[x.bodies], x.hat[x.bodies] = twist{}, twist{}
 	for i := range x.rows {
@@ -303,7 +303,7 @@ func (x *problemWorld) loadTangents(p *contact.Problem, w int, d *Parameters) {
 		}
 		dlin, dang := r3.Sub(x.v[b].lin, x.free[b].lin), r3.Sub(x.v[b].ang, x.free[b].ang)
 		x.bar[b].lin = axpy(r3.Scale(x.bodyMass[b], lin), -dm, dlin)
-		x.bar[b].ang = r3.Sub(x.inertia[b].mul(ang), di.mul(dang))
+		x.bar[b].ang = r3.Sub(x.inertia[b].Mul(ang), di.Mul(dang))
 	}
 	x.hat[x.bodies], x.bar[x.bodies] = twist{}, twist{}
 	for i := range x.rows {
@@ -348,7 +348,7 @@ func (x *problemWorld) loadTangents(p *contact.Problem, w int, d *Parameters) {
 	}
 	for b := range x.bodies { // known where no contact has an unknown
 		if x.invMass[b] > 0 && x.system.block[b] < 0 {
-			x.hat[b] = twist{r3.Scale(x.invMass[b], x.bar[b].lin), x.invInertia[b].mul(x.bar[b].ang)}
+			x.hat[b] = twist{r3.Scale(x.invMass[b], x.bar[b].lin), x.invInertia[b].Mul(x.bar[b].ang)}
 		}
 	}
 }

@@ -520,7 +520,7 @@ func (x *problemWorld) Measure() (sum float64) {
 	s, transposed := &x.system, x.transposed
 	for k, b := range s.order {
 		lin := axpy(x.bar[b].lin, -x.bodyMass[b], x.hat[b].lin)
-		ang := r3.Sub(x.bar[b].ang, x.inertia[b].mul(x.hat[b].ang))
+		ang := r3.Sub(x.bar[b].ang, x.inertia[b].Mul(x.hat[b].ang))
 		s.right[k] = [6]float64{lin.X, lin.Y, lin.Z, ang.X, ang.Y, ang.Z}
 	}
 	for i := range x.rows {
@@ -543,7 +543,7 @@ func (x *problemWorld) Measure() (sum float64) {
 	for k, b := range s.order {
 		d := &s.right[k]
 		lin, ang := vecOf(d[:]), vecOf(d[3:])
-		sum += x.invMass[b]*dot(lin, lin) + dot(ang, x.invInertia[b].mul(ang))
+		sum += x.invMass[b]*dot(lin, lin) + dot(ang, x.invInertia[b].Mul(ang))
 	}
 	return sum
 }
@@ -610,7 +610,7 @@ func (x *problemWorld) Begin() (sum float64) {
 		x.hat[b] = twist{}
 		bar := &x.bar[b]
 		s.right[k] = [6]float64{bar.lin.X, bar.lin.Y, bar.lin.Z, bar.ang.X, bar.ang.Y, bar.ang.Z}
-		sum += x.invMass[b]*dot(bar.lin, bar.lin) + dot(bar.ang, x.invInertia[b].mul(bar.ang))
+		sum += x.invMass[b]*dot(bar.lin, bar.lin) + dot(bar.ang, x.invInertia[b].Mul(bar.ang))
 	}
 	for i := range x.rows {
 		r := &x.rows[i]

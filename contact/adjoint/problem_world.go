@@ -7,6 +7,7 @@ import (
 
 	"clearance/contact"
 	"clearance/contact/internal/modes"
+	"clearance/geom"
 )
 
 // The problem of a world at a solution, in units of its own. What the modes of its contacts ask of tangents, in package
@@ -16,23 +17,7 @@ import (
 type twist struct{ lin, ang r3.Vec }
 
 // sym3 is a symmetric matrix: xx, yy, zz, xy, xz, yz.
-type sym3 [6]float64
-
-func (s *sym3) mul(v r3.Vec) r3.Vec {
-	return r3.Vec{
-		X: s[0]*v.X + s[3]*v.Y + s[4]*v.Z,
-		Y: s[3]*v.X + s[1]*v.Y + s[5]*v.Z,
-		Z: s[4]*v.X + s[5]*v.Y + s[2]*v.Z,
-	}
-}
-
-// inverse is that of a positive definite matrix, by its adjugate.
-func (s *sym3) inverse() sym3 {
-	a, b, c, d, e, f := s[0], s[1], s[2], s[3], s[4], s[5]
-	xx, xy, xz := b*c-f*f, e*f-d*c, d*f-b*e
-	r := 1 / (a*xx + d*xy + e*xz)
-	return sym3{xx * r, (a*c - e*e) * r, (a*b - d*d) * r, xy * r, xz * r, (d*e - a*f) * r}
-}
+type sym3 = geom.Sym3
 
 func dot(a, b r3.Vec) float64   { return a.X*b.X + a.Y*b.Y + a.Z*b.Z }
 func cross(a, b r3.Vec) r3.Vec  { return r3.Cross(a, b) }
@@ -139,7 +124,7 @@ func (x *problemWorld) loadBodies(p *contact.Problem, w int) {
 				i[j] *= perInertia
 			}
 			x.bodyMass[b], x.invMass[b] = m*perMass, 1/(m*perMass)
-			x.inertia[b], x.invInertia[b] = i, i.inverse()
+			x.inertia[b], x.invInertia[b] = i, i.Inverse()
 		}
 	}
 }
@@ -186,7 +171,7 @@ func (x *problemWorld) form() {
 	}
 	for b := range x.v {
 		v := &x.v[b]
-		v.lin, v.ang = axpy(x.free[b].lin, x.invMass[b], v.lin), r3.Add(x.free[b].ang, x.invInertia[b].mul(v.ang))
+		v.lin, v.ang = axpy(x.free[b].lin, x.invMass[b], v.lin), r3.Add(x.free[b].ang, x.invInertia[b].Mul(v.ang))
 	}
 	for i := range x.rows {
 		r := &x.rows[i]
@@ -223,8 +208,8 @@ func (x *problemWorld) islandOf(r *problemRow) int {
 func (x *problemWorld) traceOf(r *problemRow) float64 {
 	ia, ib := &x.invInertia[r.a], &x.invInertia[r.b]
 	return 3*(x.invMass[r.a]+x.invMass[r.b]) +
-		dot(r.ra, r.ra)*(ia[0]+ia[1]+ia[2]) - dot(r.ra, ia.mul(r.ra)) +
-		dot(r.rb, r.rb)*(ib[0]+ib[1]+ib[2]) - dot(r.rb, ib.mul(r.rb))
+		dot(r.ra, r.ra)*(ia[0]+ia[1]+ia[2]) - dot(r.ra, ia.Mul(r.ra)) +
+		dot(r.rb, r.rb)*(ib[0]+ib[1]+ib[2]) - dot(r.rb, ib.Mul(r.rb))
 }
 
 // setMode finds the mode of a contact, and its columns in world axes.

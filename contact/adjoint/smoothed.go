@@ -166,7 +166,7 @@ func (s *smoothing) draw(w, b int, sample uint32) {
 	to[0], to[1], to[2], to[3] = next.Real, next.Imag, next.Jmag, next.Kmag
 	put(s.state.Velocity[3*k:], axpy(vecOf(st.Velocity[3*k:]), o.Velocity, vecOf(z[6:])))
 	i := s.inertiaOf(k)
-	put(s.state.Momentum[3*k:], axpy(vecOf(st.Momentum[3*k:]), o.Spin, i.mul(vecOf(z[9:]))))
+	put(s.state.Momentum[3*k:], axpy(vecOf(st.Momentum[3*k:]), o.Spin, i.Mul(vecOf(z[9:]))))
 }
 
 // inertiaOf is the inertia of body k of all before the step, in world axes.
@@ -209,8 +209,8 @@ func (s *smoothing) add(w int, change float64) {
 		addTo(s.out.Pose[6*k+3:], r3.Scale(over(o.Rotation), vecOf(z[3:])))
 		addTo(s.out.Velocity[3*k:], r3.Scale(over(o.Velocity), vecOf(z[6:])))
 		i := s.inertiaOf(k) // ∂/∂L = I⁻¹∂/∂ω
-		inverse := i.inverse()
-		addTo(s.out.Momentum[3*k:], r3.Scale(over(o.Spin), inverse.mul(vecOf(z[9:]))))
+		inverse := i.Inverse()
+		addTo(s.out.Momentum[3*k:], r3.Scale(over(o.Spin), inverse.Mul(vecOf(z[9:]))))
 	}
 }
 

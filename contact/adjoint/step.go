@@ -213,10 +213,10 @@ func (x *Steps) after(r *contact.PartRecord, b int, bar *StateCotangent, g *Step
 	spin := momentum
 	if !x.fixed[b] {
 		i := sym3(r.Problem.Inertia[6*b : 6*b+6])
-		spin = i.mul(momentum)
+		spin = i.Mul(momentum)
 		to.pushed, to.freeSpin = momentum, r3.Scale(-1, spin)
 		change := r3.Sub(vecOf(r.Solution.Velocity[6*b+3:]), vecOf(r.Problem.Velocity[6*b+3:]))
-		to.inertia.addProduct(1, momentum, change)
+		to.inertia.AddProduct(1, momentum, change)
 	}
 	put(x.bar[6*b:], velocity)
 	put(x.bar[6*b+3:], spin)
@@ -417,10 +417,10 @@ func (x *Steps) before(r *contact.PartRecord, b int, bar *StateCotangent, g *Ste
 	} else {
 		mass, freeSpin := r.Problem.Mass[b], r3.Add(spin, from.freeSpin)
 		i := sym3(r.Problem.Inertia[6*b : 6*b+6])
-		inverse := i.inverse()
-		u, w := inverse.mul(freeSpin), inverse.mul(from.spin)
-		from.inertia.addProduct(-1, u, vecOf(r.Problem.Velocity[6*b+3:]))
-		from.inertia.addProduct(-1, w, body.Spin)
+		inverse := i.Inverse()
+		u, w := inverse.Mul(freeSpin), inverse.Mul(from.spin)
+		from.inertia.AddProduct(-1, u, vecOf(r.Problem.Velocity[6*b+3:]))
+		from.inertia.AddProduct(-1, w, body.Spin)
 		pushed := r3.Add(from.pushed, u)
 		momentum = r3.Add(momentum, r3.Add(pushed, w))
 		rotation = r3.Add(rotation, axialOf(&i, &from.inertia))
@@ -449,27 +449,17 @@ func (x *Steps) before(r *contact.PartRecord, b int, bar *StateCotangent, g *Ste
 	put(bar.Momentum[3*b:], momentum)
 }
 
-// addProduct adds the symmetric part of f·u·vᵀ.
-func (s *sym3) addProduct(f float64, u, v r3.Vec) {
-	s[0] += f * (u.X * v.X)
-	s[1] += f * (u.Y * v.Y)
-	s[2] += f * (u.Z * v.Z)
-	s[3] += 0.5 * f * (u.X*v.Y + u.Y*v.X)
-	s[4] += 0.5 * f * (u.X*v.Z + u.Z*v.X)
-	s[5] += 0.5 * f * (u.Y*v.Z + u.Z*v.Y)
-}
-
 // axialOf is the cotangent of the rotation that rotates a symmetric matrix i with the symmetric cotangent g.
 func axialOf(i, g *sym3) r3.Vec {
-	x, y, z := i.mul(r3.Vec{X: g[0], Y: g[3], Z: g[4]}), i.mul(r3.Vec{X: g[3], Y: g[1], Z: g[5]}),
-		i.mul(r3.Vec{X: g[4], Y: g[5], Z: g[2]}) // the columns of IG
+	x, y, z := i.Mul(r3.Vec{X: g[0], Y: g[3], Z: g[4]}), i.Mul(r3.Vec{X: g[3], Y: g[1], Z: g[5]}),
+		i.Mul(r3.Vec{X: g[4], Y: g[5], Z: g[2]}) // the columns of IG
 	return r3.Vec{X: 2 * (z.Y - y.Z), Y: 2 * (x.Z - z.X), Z: 2 * (y.X - x.Y)}
 }
 
 // addBodyInertia adds RᵀGR, as the derivatives by six numbers.
 func addBodyInertia(to []float64, m *geom.Mat3, g *sym3) {
 	column := func(k int) r3.Vec { return r3.Vec{X: m[k], Y: m[3+k], Z: m[6+k]} }
-	x, y, z := g.mul(column(0)), g.mul(column(1)), g.mul(column(2))
+	x, y, z := g.Mul(column(0)), g.Mul(column(1)), g.Mul(column(2))
 	to[0] += dot(column(0), x)
 	to[1] += dot(column(1), y)
 	to[2] += dot(column(2), z)

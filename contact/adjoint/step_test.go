@@ -584,11 +584,11 @@ func (x *lateness) value(bar *StateCotangent, r *contact.WorldRecord, scene *con
 				continue
 			}
 			i := sym3(p.Problem.Inertia[6*side.body : 6*side.body+6])
-			inverse := i.inverse()
+			inverse := i.Inverse()
 			position := vecOf(bar.Pose[6*side.body:])
 			rotation := r3.Sub(vecOf(bar.Pose[6*side.body+3:]), cross(x.offset[w][side.body], position))
 			sum -= time / p.Problem.Mass[side.body] * dot(position, side.force)
-			sum -= time * dot(rotation, inverse.mul(cross(side.arm, side.force)))
+			sum -= time * dot(rotation, inverse.Mul(cross(side.arm, side.force)))
 		}
 	}
 	return sum

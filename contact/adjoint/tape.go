@@ -401,11 +401,11 @@ func (b *backward) begin(x *Steps, w int) {
 		spin := vecOf(bar.Momentum[3*k:])
 		if !x.fixed[k] {
 			i := x.inertiaAt(k, &m)
-			inverse, byMomentum := i.inverse(), spin
-			spin = i.mul(byMomentum)
+			inverse, byMomentum := i.Inverse(), spin
+			spin = i.Mul(byMomentum)
 			if out.FromSpin {
 				var g sym3
-				g.addProduct(1, byMomentum, inverse.mul(momentum))
+				g.AddProduct(1, byMomentum, inverse.Mul(momentum))
 				addTo(bar.Pose[6*k+3:], axialOf(&i, &g))
 				addBodyInertia(inertia[6*k:], &m, &g)
 			}
@@ -430,10 +430,10 @@ func (x *Steps) spinVJP(b int, m *geom.Mat3, momentum r3.Vec, spins []float64, b
 		return
 	}
 	i := x.inertiaAt(b, m)
-	inverse := i.inverse()
-	u := inverse.mul(spin)
+	inverse := i.Inverse()
+	u := inverse.Mul(spin)
 	var g sym3
-	g.addProduct(-1, u, inverse.mul(momentum))
+	g.AddProduct(-1, u, inverse.Mul(momentum))
 	addTo(bar.Momentum[3*b:], u)
 	addTo(bar.Pose[6*b+3:], axialOf(&i, &g))
 	addBodyInertia(inertia[6*b:], m, &g)
@@ -442,8 +442,8 @@ func (x *Steps) spinVJP(b int, m *geom.Mat3, momentum r3.Vec, spins []float64, b
 // inertiaAt is the inertia of a movable body at a rotation, in world axes.
 func (x *Steps) inertiaAt(b int, m *geom.Mat3) (out sym3) {
 	i := sym3(x.sim.Scene().Inertia[6*b : 6*b+6])
-	u, v, w := i.mul(r3.Vec{X: m[0], Y: m[1], Z: m[2]}), i.mul(r3.Vec{X: m[3], Y: m[4], Z: m[5]}),
-		i.mul(r3.Vec{X: m[6], Y: m[7], Z: m[8]})
+	u, v, w := i.Mul(r3.Vec{X: m[0], Y: m[1], Z: m[2]}), i.Mul(r3.Vec{X: m[3], Y: m[4], Z: m[5]}),
+		i.Mul(r3.Vec{X: m[6], Y: m[7], Z: m[8]})
 	row := func(k int) r3.Vec { return r3.Vec{X: m[3*k], Y: m[3*k+1], Z: m[3*k+2]} }
 	return sym3{dot(row(0), u), dot(row(1), v), dot(row(2), w), dot(row(0), v), dot(row(0), w), dot(row(1), w)}
 }

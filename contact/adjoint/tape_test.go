@@ -99,8 +99,8 @@ func spins(scene *contact.Scene, s *contact.State, w int) (out []r3.Vec) {
 		if !math.IsInf(scene.Mass[b], 1) {
 			m := poseOf(s.Pose[7*k:]).Matrix()
 			i := sym3(scene.Inertia[6*b : 6*b+6])
-			inverse := i.inverse()
-			l = m.MulVec(inverse.mul(m.MulVecT(l)))
+			inverse := i.Inverse()
+			l = m.MulVec(inverse.Mul(m.MulVecT(l)))
 		}
 		out = append(out, l)
 	}
