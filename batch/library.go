@@ -36,6 +36,8 @@ type Library struct {
 
 	attributes [geom.AttributeCount][][]float64 // by shape, nil for none
 	inradius   []float64                        // about the centers of growth
+
+	prepared *prepared // by packages
 }
 
 // NewLibrary returns a library of the given shapes after validating them. names is nil or
@@ -43,7 +45,7 @@ type Library struct {
 //
 // The error is a *[ShapeError] for the first invalid shape.
 func NewLibrary(shapes []geom.Shape, names []string) (*Library, error) {
-	l := &Library{shapes: slices.Clone(shapes), names: slices.Clone(names)}
+	l := &Library{shapes: slices.Clone(shapes), names: slices.Clone(names), prepared: new(prepared)}
 	if err := l.validate(); err != nil {
 		return nil, err
 	}
@@ -193,6 +195,8 @@ func (l *Library) Stated(a geom.Attribute, i int32) (value []float64, ok bool) {
 // The error is a *[ShapeError] for the first shape that cannot have the value.
 func (l *Library) WithAttributes(stated *Attributes) (*Library, error) {
 	with := *l
+	with.prepared = new(prepared)
+	with.prepared.extended.Store(true) // it shares columns
 	with.inradius = slices.Clone(l.inradius)
 	for code, values := range stated {
 		a := geom.Attribute(code)

@@ -299,25 +299,28 @@ func (b *Backend) RunCounted(ctx context.Context, job *batch.Job, lo, hi int, ou
 	return nil
 }
 
-// tableOf returns the table of a library and the work of a row, made on first use and kept for the next call, or an
-// error if there is no memory for it.
+// tableOf returns the table of a library, which the library keeps, and the work of a row; or an error if there is no
+// memory for it.
 func (b *Backend) tableOf(l *batch.Library) (t *kernels.Table, work int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.of == l {
 		return b.table, b.work, nil
 	}
-	vertices := 0
-	for i := range int32(l.Len()) {
-		inner, _ := geom.WithoutMargin(l.Shape(i))
-		if c, ok := inner.(*geom.Convex); ok {
-			vertices += len(c.Hull().Vertices)
+	t, err = kernels.TableOf(l, b.simd, func() error {
+		vertices := 0
+		for i := range int32(l.Len()) {
+			inner, _ := geom.WithoutMargin(l.Shape(i))
+			if c, ok := inner.(*geom.Convex); ok {
+				vertices += len(c.Hull().Vertices)
+			}
 		}
-	}
-	if err := memory.Check(fmt.Sprintf("a table of %d vertices", vertices), vertexBytes*float64(vertices)); err != nil {
+		return memory.Check(fmt.Sprintf("a table of %d vertices", vertices), vertexBytes*float64(vertices))
+	})
+	if err != nil {
 		return nil, 0, fmt.Errorf("cpu: %w", err)
 	}
-	b.of, b.table, b.work = l, kernels.NewTable(l, b.simd), RowWork(l)
+	b.of, b.table, b.work = l, t, RowWork(l)
 	return b.table, b.work, nil
 }
 

@@ -7,11 +7,9 @@ import "C"
 
 import (
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"unsafe"
-	"weak"
 
 	"clearance/batch"
 	"clearance/geom"
@@ -42,19 +40,15 @@ type Shapes struct {
 // of vertices, are declined.
 const maxTableVertices = 1 << 29
 
-// shapes are those of the libraries in use.
-var shapes sync.Map // weak.Pointer[batch.Library] to *Shapes
+// shapesKey is that of the shapes of a library, see [batch.Library.Prepared].
+type shapesKey struct{}
 
-// ShapesOf returns the shapes of a library, which it keeps as long as the library; nil without cgo.
+// ShapesOf returns the shapes of a library, which keeps them; nil without cgo.
 func ShapesOf(l *batch.Library) *Shapes {
-	key := weak.Make(l)
-	if s, ok := shapes.Load(key); ok {
-		return s.(*Shapes)
-	}
-	s, loaded := shapes.LoadOrStore(key, newShapes(l))
-	if !loaded {
-		runtime.AddCleanup(l, func(key weak.Pointer[batch.Library]) { shapes.Delete(key) }, key)
-	}
+	s, _ := l.Prepared(shapesKey{}, func(of any, shapes int) (any, error) {
+		before, _ := of.(*Shapes)
+		return newShapes(l, before, shapes), nil
+	})
 	return s.(*Shapes)
 }
 
@@ -73,8 +67,15 @@ func (s *Shapes) Centers() []float64 { return s.centers }
 // starts[i+1] − 1 of at, as indices within its hull. They are listed on first use.
 func (s *Shapes) Neighbors() (starts, at []int32) { return s.neighbors() }
 
-func newShapes(l *batch.Library) *Shapes {
+// newShapes puts the shapes of a library into columns: those of its first n, of which before has the records and
+// vertices, are copied.
+func newShapes(l *batch.Library, before *Shapes, n int) *Shapes {
 	t := &Shapes{records: make([]C.clr_shape, l.Len())}
+	if before != nil {
+		t.vx, t.vy, t.vz = slices.Grow(t.vx, len(before.vx)), slices.Grow(t.vy, len(before.vx)),
+			slices.Grow(t.vz, len(before.vx))
+		t.centers = slices.Grow(t.centers, C.CLR_CENTER_VALUES*l.Len())
+	}
 	var hulls []*hull.Hull
 	var first []C.int32_t
 	for _, large := range [2]bool{false, true} {
@@ -84,7 +85,9 @@ func newShapes(l *batch.Library) *Shapes {
 				continue
 			}
 			r := &t.records[i]
-			t.put(r, s)
+			if i >= n || !t.take(r, before, &before.records[i]) {
+				t.put(r, s)
+			}
 			if v, ok := core(s).(*geom.Convex); ok && r.class != C.CLR_NO_CLASS {
 				hulls, first = append(hulls, v.Hull()), append(first, r.first)
 			}
@@ -93,7 +96,10 @@ func newShapes(l *batch.Library) *Shapes {
 			t.scanned = len(t.vx)
 		}
 	}
-	for i := range int32(l.Len()) {
+	if before != nil {
+		t.centers = append(t.centers, before.centers...)
+	}
+	for i := int32(n); i < int32(l.Len()); i++ {
 		c, r := l.GrowthCenter(i), &t.records[i]
 		off := r3.Sub(r3.Vec{X: float64(r.center[0]), Y: float64(r.center[1]), Z: float64(r.center[2])}, c)
 		t.centers = append(t.centers, c.X, c.Y, c.Z, l.GrowthInradius(i), math.Sqrt(r3.Norm2(c)),
@@ -120,6 +126,30 @@ func newShapes(l *batch.Library) *Shapes {
 	})
 	return t
 }
+
+// take copies a record and its vertices from other columns, and reports whether it did: whether there is room for a
+// shape depends on those before it.
+func (t *Shapes) take(r *C.clr_shape, from *Shapes, record *C.clr_shape) bool {
+	switch {
+	case record.class == C.CLR_NO_CLASS:
+		return false
+	case C.CLR_HAVE_VERTICES>>record.class&1 == 0:
+		*r = *record
+		return true
+	}
+	if len(t.vx) > maxTableVertices {
+		return false
+	}
+	*r = *record
+	r.first = C.int32_t(len(t.vx))
+	lo, hi := int(record.first), int(record.first)+padded(int(record.count))
+	t.vx, t.vy, t.vz = append(t.vx, from.vx[lo:hi]...), append(t.vy, from.vy[lo:hi]...),
+		append(t.vz, from.vz[lo:hi]...)
+	return true
+}
+
+// padded returns the place that n vertices take in the columns.
+func padded(n int) int { return (n + C.CLR_VERTEX_ALIGN - 1) / C.CLR_VERTEX_ALIGN * C.CLR_VERTEX_ALIGN }
 
 // core returns a shape without its margins.
 func core(s geom.Shape) geom.Shape {
@@ -281,21 +311,58 @@ type Table struct {
 
 	candidates []int32 // the candidate vertex of each cell, its place in points
 
+	places []cellPlace // of the direction cells of each shape
+
 	// Lists of the direction cells, in blocks of width vertices: their x, y and z as in points
 	// and their numbers within the hull. Cell i has the blocks starts[i] to starts[i+1] − 1.
 	lists  []float32
 	starts []int32
 }
 
+// cellPlace is where the direction cells of a hull are: its starts and candidates, from the first to before the end.
+type cellPlace struct{ start, endStart, candidate, endCandidate int }
+
+// tableKey is that of the table of a library for a variant, see [batch.Library.Prepared].
+type tableKey struct{ variant string }
+
+// TableOf returns the table of a library for a variant, which the library keeps. Of a library that extends another one
+// the direction cells of the first shapes, which take nearly all of the time, are copied. prepare, which may be nil, is
+// called before a table is made, and may refuse it.
+func TableOf(l *batch.Library, variant string, prepare func() error) (*Table, error) {
+	t, err := l.Prepared(tableKey{variant}, func(of any, shapes int) (any, error) {
+		if prepare != nil {
+			if err := prepare(); err != nil {
+				return nil, err
+			}
+		}
+		before, _ := of.(*Table)
+		return newTable(l, variant, before, shapes), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t.(*Table), nil
+}
+
 // NewTable builds the table of a library for a variant.
-func NewTable(l *batch.Library, variant string) *Table {
+func NewTable(l *batch.Library, variant string) *Table { return newTable(l, variant, nil, 0) }
+
+// newTable builds a table; before is that of the first n shapes.
+func newTable(l *batch.Library, variant string, before *Table, n int) *Table {
 	t := &Table{Shapes: *ShapesOf(l), width: Width(variant)}
 	t.records = slices.Clone(t.records)
 	t.shapes32 = make([]C.clr_shape32, l.Len())
 	t.cellValues = make([]float32, C.CLR_CELL_VALUES*l.Len())
+	t.places = make([]cellPlace, l.Len())
+	t.corners = make([]float64, 0, 4*len(t.vx))
 	for i, x := range t.vx {
 		t.corners = append(t.corners, x, t.vy[i], t.vz[i], 0)
 	}
+	if before != nil {
+		t.lists, t.starts = slices.Grow(t.lists, len(before.lists)), slices.Grow(t.starts, len(before.starts))
+	}
+	t.fx, t.fy, t.fz = make([]float32, 0, t.scanned), make([]float32, 0, t.scanned), make([]float32, 0, t.scanned)
+	t.points = make([]float32, 0, 4*(len(t.vx)-t.scanned))
 	for _, large := range [2]bool{false, true} { // the order of the vertices
 		for i := range t.records {
 			s := l.Shape(int32(i))
@@ -305,7 +372,9 @@ func NewTable(l *batch.Library, variant string) *Table {
 			r := &t.records[i]
 			t.round(r)
 			if v, ok := core(s).(*geom.Convex); ok && r.class != C.CLR_NO_CLASS {
-				t.cells(i, v)
+				if i >= n || !t.takeCells(i, before) {
+					t.cells(i, v)
+				}
 			}
 			t.shapes32[i] = rounded(r)
 		}
@@ -335,8 +404,7 @@ func (t *Table) round(r *C.clr_shape) {
 	if C.CLR_ARE_HULLS>>r.class&1 != 0 {
 		c = r3.Vec{X: float64(r.center[0]), Y: float64(r.center[1]), Z: float64(r.center[2])}
 	}
-	padded := (r.count + C.CLR_VERTEX_ALIGN - 1) / C.CLR_VERTEX_ALIGN * C.CLR_VERTEX_ALIGN
-	for i := range padded {
+	for i := range C.int32_t(padded(int(r.count))) {
 		at := r.first + i
 		x, y, z := float32(t.vx[at]-c.X), float32(t.vy[at]-c.Y), float32(t.vz[at]-c.Z)
 		if r.class == C.CLR_HULL {
@@ -350,11 +418,12 @@ func (t *Table) round(r *C.clr_shape) {
 // cells writes the direction cells of hull i. Rows with hulls whose lists would be too long are declined.
 func (t *Table) cells(number int, v *geom.Convex) {
 	r, vertices, c := &t.records[number], v.Hull().Vertices, v.Center()
-	if len(t.corners)/4+len(t.lists)/4 > maxTableVertices {
+	if t.full() {
 		r.class = C.CLR_NO_CLASS
 		return
 	}
 	r.cells = C.int32_t(len(t.starts))
+	place := cellPlace{start: len(t.starts), candidate: len(t.candidates)}
 	lo, hi := v.AABB()
 	cells := hullcells.New(vertices, lo, hi, C.CLR_SMALL_VERTICES)
 	for j := range cells.Extent {
@@ -381,6 +450,41 @@ func (t *Table) cells(number int, v *geom.Convex) {
 		}
 	}
 	t.starts = append(t.starts, int32(len(t.lists)/block))
+	place.endStart, place.endCandidate = len(t.starts), len(t.candidates)
+	t.places[number] = place
+}
+
+// full reports whether the table has no room for further lists.
+func (t *Table) full() bool { return len(t.corners)/4+len(t.lists)/4 > maxTableVertices }
+
+// takeCells copies the direction cells of hull i from the table of the first shapes, where they stand at other places,
+// and reports whether it did.
+func (t *Table) takeCells(i int, from *Table) bool {
+	r, old := &t.records[i], &from.records[i]
+	if t.full() || old.class != r.class {
+		return false
+	}
+	at := from.places[i]
+	place := cellPlace{start: len(t.starts), candidate: len(t.candidates)}
+	row := t.cellValues[C.CLR_CELL_VALUES*i:][:C.CLR_CELL_VALUES]
+	copy(row, from.cellValues[C.CLR_CELL_VALUES*i:])
+	r.extent, r.cells = old.extent, C.int32_t(place.start)
+	row[3], row[7] = math.Float32frombits(uint32(place.start)), math.Float32frombits(uint32(place.candidate))
+	block := int32(4 * t.width)
+	starts := from.starts[at.start:at.endStart]
+	first, last := starts[0], starts[len(starts)-1]
+	shift := int32(len(t.lists))/block - first
+	for _, s := range starts {
+		t.starts = append(t.starts, s+shift)
+	}
+	t.lists = append(t.lists, from.lists[int(first)*int(block):int(last)*int(block)]...)
+	moved := int32(r.first) - int32(t.scanned) - int32(old.first) + int32(from.scanned)
+	for _, c := range from.candidates[at.candidate:at.endCandidate] {
+		t.candidates = append(t.candidates, c+moved)
+	}
+	place.endStart, place.endCandidate = len(t.starts), len(t.candidates)
+	t.places[i] = place
+	return true
 }
 
 // cube writes the cell values of hull i, and its candidate vertices.

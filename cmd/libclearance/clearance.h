@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 // The version of this interface. It changes with every change of a struct, a code or a function.
-#define CLEARANCE_ABI 12
+#define CLEARANCE_ABI 13
 
 typedef enum {
     CLEARANCE_OK = 0,
@@ -356,6 +356,12 @@ int64_t clearance_describe(char *out, int64_t size);
 // name are read, before the job has ended.
 int32_t clearance_library_new(clearance_shape *shapes, int64_t count, int64_t wait_ms, clearance_library *out,
                               clearance_job *job, clearance_error *error);
+
+// clearance_library_extend makes a library of the shapes of another one, which stays as it is, and of count shapes
+// after them, as clearance_library_new does. What back ends have prepared of the shapes of the other one is not
+// prepared again.
+int32_t clearance_library_extend(clearance_library library, clearance_shape *shapes, int64_t count, int64_t wait_ms,
+                                 clearance_library *out, clearance_job *job, clearance_error *error);
 
 // clearance_library_read reads shapes.json.
 int32_t clearance_library_read(clearance_text *path, clearance_library *out, clearance_error *error);

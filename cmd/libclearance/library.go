@@ -30,6 +30,23 @@ var libraries = handles[*batch.Library]{what: "library"}
 //export clearance_library_new
 func clearance_library_new(shapes *C.clearance_shape, count, waitMs C.int64_t, out *C.clearance_library,
 	task *C.clearance_job, e *C.clearance_error) C.int32_t {
+	none, _ := batch.NewLibrary(nil, nil)
+	return extend(none, shapes, count, waitMs, out, task, e)
+}
+
+//export clearance_library_extend
+func clearance_library_extend(library C.clearance_library, shapes *C.clearance_shape, count, waitMs C.int64_t,
+	out *C.clearance_library, task *C.clearance_job, e *C.clearance_error) C.int32_t {
+	l, err := libraries.get(uint64(library))
+	if err != nil {
+		return fail(e, err)
+	}
+	return extend(l, shapes, count, waitMs, out, task, e)
+}
+
+// extend makes a library of the shapes of l and of count others.
+func extend(l *batch.Library, shapes *C.clearance_shape, count, waitMs C.int64_t, out *C.clearance_library,
+	task *C.clearance_job, e *C.clearance_error) C.int32_t {
 	if count < 0 || count > batch.MaxShapes || (count > 0 && shapes == nil) || out == nil {
 		return fail(e, argument("%d shapes, want at most %d", count, batch.MaxShapes))
 	}
@@ -44,28 +61,26 @@ func clearance_library_new(shapes *C.clearance_shape, count, waitMs C.int64_t, o
 		names := make([]string, count)
 		var attributes batch.Attributes
 		for i := range records {
-			s := &records[i]
+			s, index := &records[i], l.Len()+i
 			names[i] = text(s.name)
 			if list[i], err = shapeOf(ctx, s); err == nil {
-				err = attributesOf(s, int32(i), &attributes)
+				err = attributesOf(s, int32(index), &attributes)
 			}
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			if err != nil {
-				return failure{codeArgument, &batch.ShapeError{Index: i, Name: names[i], Err: err}}
+				return failure{codeArgument, &batch.ShapeError{Index: index, Name: names[i], Err: err}}
 			}
 		}
-		return putLibrary(list, names, &attributes, out)
+		return putLibrary(l, list, names, &attributes, out)
 	}), nil, waitMs, task, nil, e)
 }
 
-// putLibrary makes a library and its handle.
-func putLibrary(shapes []geom.Shape, names []string, attributes *batch.Attributes, out *C.clearance_library) error {
-	l, err := batch.NewLibrary(shapes, names)
-	if err == nil {
-		l, err = l.WithAttributes(attributes)
-	}
+// putLibrary makes a library of the shapes of l and others, and its handle.
+func putLibrary(l *batch.Library, shapes []geom.Shape, names []string, attributes *batch.Attributes,
+	out *C.clearance_library) error {
+	l, err := l.Extended(shapes, names, attributes)
 	if err != nil {
 		return failure{codeArgument, err}
 	}
@@ -180,7 +195,8 @@ func clearance_library_mesh(path *C.clearance_text, whole C.int32_t, tolerance C
 				depths[i] = p.Dent
 			}
 		}
-		return putLibrary(shapes, names, &batch.Attributes{}, out)
+		none, _ := batch.NewLibrary(nil, nil)
+		return putLibrary(none, shapes, names, nil, out)
 	}), nil, waitMs, task, nil, e)
 }
 

@@ -155,7 +155,8 @@ func sizeOfWorlds(path string, about *C.clearance_motions) error {
 	if moving {
 		f, err = dataset.OpenMotions(path, nil)
 	} else {
-		f, err = score.OpenWorlds(path, batch.BodiesOfShapes(&batch.Library{}), false)
+		none, _ := batch.NewLibrary(nil, nil)
+		f, err = score.OpenWorlds(path, batch.BodiesOfShapes(none), false)
 	}
 	if err != nil {
 		return err

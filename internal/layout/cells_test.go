@@ -3,6 +3,7 @@ package layout
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"clearance/batch"
@@ -166,5 +167,41 @@ func TestCells(t *testing.T) {
 			"directions %.1f",
 			name, len(h.Vertices), edge, edge,
 			float64(len(p.Cells))/float64(len(h.Vertices)), longest, float64(random)/float64(n))
+	}
+}
+
+// TestExtendedCells packs libraries that were extended in steps: the words are those of a library that was made at
+// once.
+func TestExtendedCells(t *testing.T) {
+	g := rand.New(rand.NewPCG(5, 6))
+	lib, err := batch.NewLibrary(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []geom.Shape
+	for step := range 6 {
+		more := []geom.Shape{geom.Sphere{R: 1}, testkit.Hull(g, r3.Vec{X: 1, Y: 2, Z: 3}, 10+40*step)}
+		if lib, err = lib.Extended(more, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, more...)
+		if step == 2 { // of which nothing is packed
+			continue
+		}
+		scratch, err := batch.NewLibrary(all, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Pack(lib)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := Pack(scratch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("a library extended %d times is packed to other words", step)
+		}
 	}
 }

@@ -38,7 +38,8 @@ type Packed struct {
 }
 
 // Pack writes the records of a library. It reports a shape that has no packed form, or more
-// vertices than fit. It packs at every call: callers keep what they have uploaded, not this.
+// vertices than fit. It packs at every call: callers keep what they have uploaded, not this. The cells of hulls, which
+// take nearly all of the time, are kept by the library.
 func Pack(l *batch.Library) (*Packed, error) {
 	p := &Packed{Shapes: make([]ShapeRecord, l.Len())}
 	shapes := make([]geom.Shape, l.Len())
@@ -50,7 +51,7 @@ func Pack(l *batch.Library) (*Packed, error) {
 		c, r := l.GrowthCenter(int32(i)), l.GrowthInradius(int32(i))
 		p.Shapes[i].Growth = Vec4{float32(c.X), float32(c.Y), float32(c.Z), float32(r)}
 	}
-	p.packCells(shapes)
+	p.packCells(shapes, cellMaps(l, shapes))
 	return p, nil
 }
 
@@ -218,21 +219,35 @@ type cellMap struct {
 	lists   [][]int32  // [6·n·n] vertices, ascending
 }
 
+// cellsKey is that of the cell maps of a library, see [batch.Library.Prepared].
+type cellsKey struct{}
+
+// cellMaps returns the cells of each shape of a library, nil for none. Those of the shapes of a library that it extends
+// are the same.
+func cellMaps(l *batch.Library, shapes []geom.Shape) []*cellMap {
+	maps, _ := l.Prepared(cellsKey{}, func(of any, n int) (any, error) {
+		maps := make([]*cellMap, len(shapes))
+		before, _ := of.([]*cellMap)
+		copy(maps, before)
+		err := fault.Each(context.Background(), runtime.GOMAXPROCS(0), len(shapes)-n, func(i int) error {
+			inner, _ := geom.WithoutMargin(shapes[n+i])
+			if v, ok := inner.(*geom.Convex); ok && len(v.Hull().Vertices) > CellLimit {
+				maps[n+i] = newCellMap(v.Hull().Vertices)
+			}
+			return nil
+		})
+		if err != nil { // a panic of a worker
+			panic(err)
+		}
+		return maps, nil
+	})
+	return maps.([]*cellMap)
+}
+
 // packCells appends the cells of all hulls to what the shaders read: a directory with one
 // word a shape, where its cells begin or 0, and for each such hull n, the length of the
 // longest list, 6·n·n+1 places where the lists begin, and the lists.
-func (p *Packed) packCells(shapes []geom.Shape) {
-	maps := make([]*cellMap, len(shapes))
-	err := fault.Each(context.Background(), runtime.GOMAXPROCS(0), len(shapes), func(i int) error {
-		inner, _ := geom.WithoutMargin(shapes[i])
-		if v, ok := inner.(*geom.Convex); ok && len(v.Hull().Vertices) > CellLimit {
-			maps[i] = newCellMap(v.Hull().Vertices)
-		}
-		return nil
-	})
-	if err != nil { // a panic of a worker
-		panic(err)
-	}
+func (p *Packed) packCells(shapes []geom.Shape, maps []*cellMap) {
 	p.Cells = make([]uint32, len(shapes))
 	for i, m := range maps {
 		if m == nil || len(p.Cells)+m.words() > MaxCellWords {

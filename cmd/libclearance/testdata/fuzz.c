@@ -161,11 +161,14 @@ static void call_library_new(void) {
     clearance_error *e = error_place();
     int64_t count = length(n);
     clearance_job *j = job_place();
-    int32_t code = clearance_library_new(list, count, wait_ms(), out, j, e);
+    uint64_t from = handle(LIBRARY);
+    int extends = one_in(3);
+    int32_t code = extends ? clearance_library_extend(from, list, count, wait_ms(), out, j, e)
+                           : clearance_library_new(list, count, wait_ms(), out, j, e);
     ended(code, e, j);
     if (code == CLEARANCE_RUNNING && out && *out) release(LIBRARY, *out);
     if (code == CLEARANCE_OK) {
-        if (count == SHAPES) keep(LIBRARY, (int)below(SLOTS), *out);
+        if (count == SHAPES && !extends) keep(LIBRARY, (int)below(SLOTS), *out);
         else release(LIBRARY, *out);
     }
 }

@@ -9,7 +9,7 @@ from typing import Any, Final
 _i32, _u32, _i64, _u64 = ctypes.c_int32, ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64
 _real, _char, _text, _place, _S = ctypes.c_double, ctypes.c_char, ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER
 
-ABI: Final = 12
+ABI: Final = 13
 
 OK: Final = 0
 RUNNING: Final = 1
@@ -297,6 +297,9 @@ FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     ]),
     "library_new": (_i32, [
         _S(Shape), _i64, _i64, _S(_u64), _S(_u64), _S(Error),
+    ]),
+    "library_extend": (_i32, [
+        _u64, _S(Shape), _i64, _i64, _S(_u64), _S(_u64), _S(Error),
     ]),
     "library_read": (_i32, [
         _text, _S(_u64), _S(Error),

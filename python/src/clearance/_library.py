@@ -261,7 +261,6 @@ class Library:
             if len(self._shapes) == MAX_SHAPES:
                 raise ShapeError(f"a library has at most {MAX_SHAPES:,} shapes")
             self._shapes.append(shape)
-            self._handle = None
             return len(self._shapes) - 1
 
     # -- files --------------------------------------------------------------------------------------------------------
@@ -350,12 +349,14 @@ class Library:
         self._shapes, self._listed = state
 
     def _open(self) -> Handle:
-        """The shapes in the native library, made at the first use after a change."""
+        """The shapes in the native library. What it has of those before a change stays: it gets those added since."""
         n = nat.native()
         handle = self._handle
-        if handle is not None:
+        if handle is not None and handle.count == len(self._shapes):
             return handle
         with self._lock:
-            if self._handle is None:
-                self._handle = open_library(n, self._shapes)
-            return self._handle
+            handle = self._handle
+            if handle is None or handle.count != len(self._shapes):
+                have = 0 if handle is None else handle.count
+                self._handle = handle = open_library(n, self._shapes[have:], handle)
+            return handle

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
@@ -134,17 +134,18 @@ def _ordinary(shape: Shape) -> bool:
 
 
 class Handle(nat.Owner):
-    """A library handle, given back with its last user."""
+    """The handle of a library of so many shapes, given back with its last user."""
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, number: int, count: int = 0) -> None:
+        self.number, self.count = number, count
 
     def __del__(self) -> None:
         if nat.usable():
             nat.native().library_free(self.number, None)
 
 
-def open_library(n: nat.Native, shapes: list[Shape]) -> Handle:
+def open_library(n: nat.Native, shapes: Sequence[Shape], before: Handle | None = None) -> Handle:
+    """A library of shapes, after those of another one if that is given."""
     records = (nat.Shape * max(len(shapes), 1))()
     keep: list[Any] = []
     for record, shape in zip(records, shapes, strict=False):
@@ -166,10 +167,11 @@ def open_library(n: nat.Native, shapes: list[Shape]) -> Handle:
         record.name = shape.name.encode() if shape.name else None
 
     def submit(number: Any, ms: int, job: Any, error: nat.Error) -> int:
-        return cast(int, n.library_new(records, len(shapes), ms, number, job, error))
+        given = records, len(shapes), ms, number, job, error
+        return cast(int, n.library_new(*given) if before is None else n.library_extend(before.number, *given))
 
     try:
-        return Handle(_made(submit, (records, keep)))
+        return Handle(_made(submit, (records, keep)), len(shapes) + (0 if before is None else before.count))
     except OptionError as e:
         raise ShapeError(str(e)) from e
 
