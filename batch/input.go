@@ -261,8 +261,15 @@ type Worlds struct {
 	M      int
 
 	// Poses are [W,M,7]: x, y, z in metres, then the quaternion w, x, y, z, which is normalized on input. Those of
-	// absent bodies, and of bodies in no pair, are not read.
+	// absent bodies, of bodies in no pair, and of places that another one carries, are not read.
 	Poses []float64
+
+	// Carriers are places whose poses the bodies at the places have, [M] or [W,M]: each itself, or one that carries
+	// itself; nil for all themselves. A body that another place carries is attached to the body there, as an object is
+	// that a gripper holds: its parts have their poses in the frame of the carrier. Two bodies that one place carries
+	// never move relative to each other, and their pair has no answer, as if one was absent. Gradients are those of the
+	// carriers. Carriers are for package rollout.
+	Carriers []int32
 
 	// TemplateA and TemplateB are the pairs: [P] indices of bodies within a world.
 	TemplateA, TemplateB []int32
@@ -317,12 +324,26 @@ func (w *Worlds) Body(world int, k int32) int32 {
 	return list[k]
 }
 
-// Shared reports whether all worlds have the same list of bodies.
-func (w *Worlds) Shared() bool { return len(w.list()) == w.BodiesPerWorld() }
+// Shared reports whether all worlds have the same list of bodies and of carriers.
+func (w *Worlds) Shared() bool {
+	m := w.BodiesPerWorld()
+	return len(w.list()) == m && len(w.Carriers) <= m
+}
+
+// Carrier returns the place whose pose the body at place k of a world has.
+func (w *Worlds) Carrier(world int, k int32) int32 {
+	switch m := w.BodiesPerWorld(); {
+	case w.Carriers == nil:
+		return k
+	case len(w.Carriers) > m:
+		return w.Carriers[world*m+int(k)]
+	}
+	return w.Carriers[k]
+}
 
 // Pose returns the pose of the body at place k of a world.
 func (w *Worlds) Pose(world int, k int32) geom.Pose {
-	return w.PoseAt(world*w.BodiesPerWorld() + int(k))
+	return w.PoseAt(world*w.BodiesPerWorld() + int(w.Carrier(world, k)))
 }
 
 // PoseAt returns pose i of all W·M, that of the body at place i mod M of world i / M.
@@ -333,7 +354,13 @@ func (w *Worlds) Slice(lo, hi int) *Worlds {
 	s, m := *w, w.BodiesPerWorld()
 	s.Poses = w.Poses[7*m*lo : 7*m*hi]
 	if !w.Shared() {
-		s.M, s.Bodies = m, w.Bodies[m*lo:m*hi]
+		s.M = m
+	}
+	if len(w.list()) > m {
+		s.Bodies = w.Bodies[m*lo : m*hi]
+	}
+	if len(w.Carriers) > m {
+		s.Carriers = w.Carriers[m*lo : m*hi]
 	}
 	return &s
 }
@@ -366,6 +393,8 @@ func (w *Worlds) CheckShape() error {
 	switch {
 	case w.Bodies != nil:
 		return errors.New("batch: worlds of bodies are an input of rollouts, want worlds of shapes")
+	case w.Carriers != nil:
+		return errors.New("batch: carriers of worlds are an input of rollouts, want none")
 	case w.AllPairs || len(w.SkipA)+len(w.SkipB) != 0:
 		return errors.New("batch: all pairs of worlds are an input of rollouts, want a template")
 	}
@@ -387,6 +416,9 @@ func (w *Worlds) CheckBodies(bodies *Bodies) error {
 		name, n = "shapes", bodies.Library().Len()
 	}
 	if err := checkBodies(name, w.list(), m, w.Count(), n); err != nil {
+		return err
+	}
+	if err := w.checkCarriers(); err != nil {
 		return err
 	}
 	if w.AllPairs {
@@ -415,6 +447,23 @@ func (w *Worlds) checkPoses() error {
 		return fmt.Errorf("batch: poses have %d numbers for no bodies", len(w.Poses))
 	case m > 0 && len(w.Poses)%(7*m) != 0:
 		return fmt.Errorf("batch: poses have %d numbers, want a multiple of 7 × %d bodies", len(w.Poses), m)
+	}
+	return nil
+}
+
+// checkCarriers checks that carriers are places that carry themselves.
+func (w *Worlds) checkCarriers() error {
+	m := w.BodiesPerWorld()
+	if n := len(w.Carriers); w.Carriers != nil && n != m && n != m*w.Count() {
+		return fmt.Errorf("batch: carriers have %d numbers, want %d, or %d × %d for one list per world", n, m,
+			w.Count(), m)
+	}
+	for i, c := range w.Carriers {
+		first := i - i%m
+		if c < 0 || int(c) >= m || w.Carriers[first+int(c)] != c {
+			return fmt.Errorf("batch: carriers[%d] (world %d, body %d) = %d, want a body in [0, %d) that carries "+
+				"itself", i, i/m, i%m, c, m)
+		}
 	}
 	return nil
 }

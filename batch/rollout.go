@@ -243,7 +243,7 @@ func (r *RolloutRows) Places(world, i int) (a, b int32, ok bool) {
 
 // RowParts are the two parts that attain a row of a rollout.
 type RowParts struct {
-	Places [2]int32  // of their bodies, in the world
+	Places [2]int32  // of their bodies, in the world: those whose poses these have, see [Worlds.Carriers]
 	Row    Row       // the parts as a pair of shapes
 	Arms   [2]r3.Vec // positions of the parts from those of their bodies, world axes
 }
@@ -261,7 +261,7 @@ func (r *RolloutRows) Parts(world, i int, p *RowParts) bool {
 		return false
 	}
 	poseA, poseB := r.Worlds.Pose(world, a), r.Worlds.Pose(world, b)
-	p.Places = [2]int32{a, b}
+	p.Places = [2]int32{r.Worlds.Carrier(world, a), r.Worlds.Carrier(world, b)}
 	p.Row = Row{ShapeA: r.Bodies.Parts(bodyA)[partA].Shape, ShapeB: r.Bodies.Parts(bodyB)[partB].Shape,
 		PoseA: r.Bodies.PartPose(bodyA, int(partA), poseA), PoseB: r.Bodies.PartPose(bodyB, int(partB), poseB)}
 	p.Arms = [2]r3.Vec{r3.Sub(p.Row.PoseA.Position, poseA.Position), r3.Sub(p.Row.PoseB.Position, poseB.Position)}

@@ -66,6 +66,11 @@ func (a *allPairs) skips(x, y int32) bool {
 	return found
 }
 
+// skips reports whether a pair of the world at place is left out, or is of two bodies that one place carries.
+func (t *tile) skips(a, b int32) bool {
+	return t.place.carrier[a] == t.place.carrier[b] || t.c.all.skips(a, b)
+}
+
 // worldsOf is the number of worlds of a block of about the given number of pairs.
 func (a *allPairs) worldsOf(limit int64, m int) int {
 	return int(max(1, limit/max(a.perWorld(int64(m)), 1)))
@@ -123,7 +128,7 @@ func (t *tile) cullAll(world int) {
 		if !t.goOn(1) {
 			return
 		}
-		if c.all.skips(a, b) {
+		if t.skips(a, b) {
 			continue
 		}
 		if !c.all.full && t.culledBodies(world, a, b, beyond) {
@@ -174,7 +179,7 @@ func (t *tile) candidatesOfWorld(world int) (beyond float64) {
 		d = min(d, c.threshold)
 		t.within(d)
 		for _, key := range near.pairs {
-			if a, b := int32(key>>32), int32(key); !c.all.skips(a, b) {
+			if a, b := int32(key>>32), int32(key); !t.skips(a, b) {
 				least = min(least, t.place.upper(a, b))
 			}
 		}
@@ -346,7 +351,7 @@ func (t *tile) upperInOrder() (least float64, ok bool) {
 		return int(a - b)
 	})
 	for i := 1; i < len(order); i++ {
-		if a, b := order[i-1], order[i]; !t.c.all.skips(a, b) {
+		if a, b := order[i-1], order[i]; !t.skips(a, b) {
 			least, ok = min(least, p.upper(a, b)), true
 		}
 	}
@@ -355,7 +360,7 @@ func (t *tile) upperInOrder() (least float64, ok bool) {
 	}
 	for i, a := range near.at {
 		for _, b := range near.at[i+1:] {
-			if !t.c.all.skips(a, b) {
+			if !t.skips(a, b) {
 				return p.upper(a, b), true
 			}
 		}

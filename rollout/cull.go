@@ -141,7 +141,7 @@ func (t *tile) balls() (beyond float64) {
 	tb := c.templateB[:len(t.lowers)]
 	for i, a := range c.templateA[:len(t.lowers)] {
 		b := tb[i]
-		if p.state[a]|p.state[b] != placed {
+		if !p.answered(a, b) {
 			t.lowers[i] = math.Inf(-1)
 			continue
 		}
@@ -157,7 +157,7 @@ func (t *tile) balls() (beyond float64) {
 	}
 	beyond = min(c.threshold, max(t.upper(at), 0))
 	for i, lower := range t.lowers {
-		if lower < beyond && p.state[c.templateA[i]]|p.state[tb[i]] == placed {
+		if lower < beyond && p.answered(c.templateA[i], tb[i]) {
 			beyond = min(beyond, max(t.upper(i), 0))
 		}
 	}
@@ -206,8 +206,9 @@ func (t *tile) row(world, pair int, a, b int32, beyond float64) float64 {
 		return beyond
 	}
 	t.count.rows++
-	if p.state[a]|p.state[b] != placed {
-		t.rowWithoutBodies(world, pair, p.state[a] == absent || p.state[b] == absent)
+	if !p.answered(a, b) {
+		none := p.state[a] == absent || p.state[b] == absent || p.carrier[a] == p.carrier[b]
+		t.rowWithoutBodies(world, pair, none)
 		return beyond
 	}
 	r := openRow{world: int32(world), pair: int32(pair), first: int32(len(t.a)), least: noLeast()}
@@ -413,7 +414,7 @@ func (t *tile) stop(world int) bool {
 	for i, lower := range t.lowers {
 		a, b := c.templateA[i], c.templateB[i]
 		switch {
-		case lower > 0 || p.state[a]|p.state[b] != placed:
+		case lower > 0 || !p.answered(a, b):
 		case math.IsInf(p.radius[a], 1) && math.IsInf(p.radius[b], 1):
 			return false // perhaps two half-spaces
 		case contact < 0 && t.upper(i) < 0:
@@ -426,7 +427,7 @@ func (t *tile) stop(world int) bool {
 	for i, a := range c.templateA {
 		b := c.templateB[i]
 		t.count.rows++
-		if p.state[a]|p.state[b] != placed {
+		if !p.answered(a, b) {
 			t.count.absent++
 			continue
 		}
@@ -468,7 +469,7 @@ func (b *Batch) setVectors() {
 		len(b.templateA) > maxCullPairs || len(b.used) > maxCullPairs || b.worlds.Count() < b.kernels.CullWorlds() {
 		return
 	}
-	v := &vectors{kernels: b.kernels, worlds: b.kernels.CullWorlds(), Culling: batch.Culling{Places: b.used,
+	v := &vectors{kernels: b.kernels, worlds: b.kernels.CullWorlds(), Culling: batch.Culling{
 		Stride: 7 * b.worlds.BodiesPerWorld(), Threshold: b.threshold, Valued: b.valued}}
 	parts, items := 0, 0
 	index := make([]int32, b.worlds.BodiesPerWorld())
@@ -478,6 +479,7 @@ func (b *Batch) setVectors() {
 			return
 		}
 		index[k] = int32(i)
+		v.Places = append(v.Places, b.worlds.Carrier(0, k))
 		bounds := b.bodies.Bounds(body)
 		in := &b.bodies.PartBounds(body)[bounds.Inner]
 		x := batch.CullBody{
@@ -493,6 +495,9 @@ func (b *Batch) setVectors() {
 	}
 	for p, x := range b.templateA {
 		y := b.templateB[p]
+		if b.worlds.Carrier(0, x) == b.worlds.Carrier(0, y) { // a row without an answer
+			return
+		}
 		v.A, v.B = append(v.A, index[x]), append(v.B, index[y])
 		n := int64(len(b.bodies.Parts(b.worlds.Body(0, x)))) * int64(len(b.bodies.Parts(b.worlds.Body(0, y))))
 		v.parts, v.all = append(v.parts, n), v.all+n

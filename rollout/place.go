@@ -27,11 +27,12 @@ type placement struct {
 	worlds *batch.Worlds
 	used   []int32 // places that occur in a pair
 
-	state  []uint8
-	body   []int32
-	count  []int64 // parts of the body
-	pose   []geom.Pose
-	matrix []geom.Mat3 // of the rotation
+	state   []uint8
+	body    []int32
+	carrier []int32 // place whose pose the body has
+	count   []int64 // parts of the body
+	pose    []geom.Pose
+	matrix  []geom.Mat3 // of the rotation
 
 	x, y, z, radius []float64 // bounding ball; of a half-space a point of its plane, and +Inf
 	inner           []ball    // a ball within a part, see placedPart.inner; of a half-space its normal, see upper
@@ -75,6 +76,7 @@ func newPlacement(table *batch.Bodies, w *batch.Worlds, used []int32) *placement
 	m := w.BodiesPerWorld()
 	p := &placement{table: table, worlds: w, used: used}
 	p.state, p.body, p.pose = make([]uint8, m), make([]int32, m), make([]geom.Pose, m)
+	p.carrier = make([]int32, m)
 	p.matrix, p.count = make([]geom.Mat3, m), make([]int64, m)
 	p.x, p.y, p.z, p.radius = make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m)
 	p.inner, p.slack = make([]ball, m), make([]float64, m)
@@ -113,9 +115,16 @@ func (p *placement) take(world int, k int32) {
 	}
 	p.takenIn[k] = p.epoch
 	p.partsAt[k], p.instance[k] = -1, -1
+	p.carrier[k] = p.worlds.Carrier(world, k)
 	if p.body[k] = p.worlds.Body(world, k); p.body[k] != batch.Absent {
 		p.pose[k] = p.worlds.Pose(world, k)
 	}
+}
+
+// answered reports whether the pair of the bodies at two places has an answer by its bodies: both stand there, and
+// move relative to each other.
+func (p *placement) answered(a, b int32) bool {
+	return p.state[a]|p.state[b] == placed && p.carrier[a] != p.carrier[b]
 }
 
 func (p *placement) placeBody(world int, k int32) {

@@ -342,7 +342,8 @@ func (b *Batch) update(w *batch.Worlds) error {
 	}
 	if w != b.worlds {
 		if len(w.Poses) != len(b.worlds.Poses) || w.BodiesPerWorld() != b.worlds.BodiesPerWorld() ||
-			!slices.Equal(w.Bodies, b.worlds.Bodies) || !slices.Equal(w.Shapes, b.worlds.Shapes) ||
+			!slices.Equal(w.Bodies, b.worlds.Bodies) ||
+			!slices.Equal(w.Carriers, b.worlds.Carriers) || !slices.Equal(w.Shapes, b.worlds.Shapes) ||
 			w.AllPairs != b.worlds.AllPairs || !slices.Equal(w.SkipA, b.worlds.SkipA) ||
 			!slices.Equal(w.SkipB, b.worlds.SkipB) || !slices.Equal(w.TemplateA, b.templateA) ||
 			!slices.Equal(w.TemplateB, b.templateB) {

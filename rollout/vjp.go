@@ -204,7 +204,8 @@ func (p *products) add(b *Batch, t *tile, set, group, lo int) {
 		for ; n < len(rows) && int(rows[n].world) == w; n++ {
 			r := &rows[n]
 			s.Sets[set+1] = int32(t.candidate) + r.first + r.count
-			s.Bodies[2*set], s.Bodies[2*set+1] = firsts[r.pair], seconds[r.pair]
+			s.Bodies[2*set] = p.worlds.Carrier(w, firsts[r.pair])
+			s.Bodies[2*set+1] = p.worlds.Carrier(w, seconds[r.pair])
 			set++
 			if !b.reduce {
 				p.group(group, set, w*len(b.templateA)+int(r.pair), &r.least)
@@ -243,13 +244,19 @@ func (b *Batch) complete(ctx context.Context, x differentiator, o *Options, w *b
 	operand, _ := p.kind.Widths()
 	own, cotangents := *w, make([]float64, 0, operand*per*len(p.left))
 	own.M, own.Poses = m, nil
-	if !w.Shared() {
+	if len(w.Bodies) > m {
 		own.Bodies = nil
+	}
+	if len(w.Carriers) > m {
+		own.Carriers = nil
 	}
 	for _, k := range p.left {
 		own.Poses = append(own.Poses, w.Poses[7*m*k:7*m*(k+1)]...)
-		if !w.Shared() {
+		if len(w.Bodies) > m {
 			own.Bodies = append(own.Bodies, w.Bodies[m*k:m*(k+1)]...)
+		}
+		if len(w.Carriers) > m {
+			own.Carriers = append(own.Carriers, w.Carriers[m*k:m*(k+1)]...)
 		}
 		cotangents = append(cotangents, p.cotangents[operand*per*k:operand*per*(k+1)]...)
 	}

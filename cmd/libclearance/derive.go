@@ -383,6 +383,7 @@ func (x *motion) add(rows *batch.RolloutRows, twists, to []float64) {
 				if *g == ([6]float64{}) { // the pose may be invalid
 					continue
 				}
+				place = int(rows.Worlds.Carrier(world, int32(place)))
 				p := (*[3]float64)(rows.Worlds.Poses[7*(m*world+place):])
 				t0 := g[3] + (p[1]*g[2] - p[2]*g[1])
 				t1 := g[4] + (p[2]*g[0] - p[0]*g[2])
