@@ -46,8 +46,11 @@ var layers = map[string][]string{
 	"internal/scenefile":  {},
 	"internal/rowtrace":   {"batch", "cpu", "internal/scenefile", "ref"},
 	"internal/tessellate": {"geom", "geom/hull"},
-	"internal/view": {".", "batch", "contact", "dataset", "geom", "internal/rowtrace", "internal/scenefile",
-		"internal/score", "internal/tessellate", "rollout", "rollout/sweep"},
+	"internal/camera":     {},
+	"internal/picture": {"geom", "internal/camera", "internal/fault", "internal/scenefile",
+		"internal/tessellate"},
+	"internal/view": {".", "batch", "contact", "dataset", "geom", "internal/camera", "internal/rowtrace",
+		"internal/scenefile", "internal/score", "internal/tessellate", "rollout", "rollout/sweep"},
 	// below the C interface
 	"internal/kinematics": {},
 	// for tests alone
@@ -104,7 +107,8 @@ var layers = map[string][]string{
 	"cmd/libclearance": {".", "batch", "contact", "contact/adjoint", "contact/system", "cpu", "dataset",
 		"dataset/stream", "derive", "dispatch", "engine", "geom", "geom/hull", "geom/mesh", "internal/audit",
 		"internal/kinematics",
-		"internal/memory", "internal/rowtrace", "internal/score", "rollout", "rollout/sweep"},
+		"internal/memory", "internal/picture", "internal/rowtrace", "internal/scenefile", "internal/score",
+		"rollout", "rollout/sweep"},
 	"tests": {anything}, // and the packages below it
 	// the laboratory, whose table is in lab/README.md
 	"lab/cmd/lab": {anything},
@@ -142,7 +146,7 @@ var owners = map[string][]string{
 	"github.com/schollz":            {"internal/console"},
 	"golang.org/x/term":             {"internal/console"},
 	"github.com/go-gl":              {"cmd/clearview"}, // under its build tag
-	"golang.org/x/image":            {"internal/view"},
+	"golang.org/x/image":            {"internal/picture", "internal/view"},
 	"github.com/klauspost/compress": {"dataset"},
 	"github.com/klauspost/cpuid":    {"kernels"},
 	"golang.org/x/perf":             {"lab"},

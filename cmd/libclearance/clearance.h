@@ -430,6 +430,12 @@ int32_t clearance_submit(clearance_engine engine, clearance_query *query, cleara
 int32_t clearance_trace(clearance_query *query, clearance_pairs *pairs, int64_t row, char *out, int64_t size,
                         int64_t *needed, clearance_error *error);
 
+// clearance_picture draws a scene description, a document of docs/scene.md, by options, the JSON of internal/picture:
+// format "png" a PNG file, "gif" a film of it, "rgb" the bytes of the pixels from the left upper one, if size bytes
+// suffice. *needed is the number of bytes that it needs.
+int32_t clearance_picture(clearance_text *document, clearance_text *options, clearance_text *format, void *out,
+                          int64_t size, int64_t *needed, clearance_error *error);
+
 // clearance_derive multiplies with the derivatives of answers, which it leaves as they are: the query, the pairs and
 // the results are those of a clearance_submit that has ended, with the columns distance, normal, witness_a, witness_b
 // and status, and gap if rows that are bounds alone are to have no derivative; otherwise it is clearance_submit.

@@ -112,6 +112,15 @@ func Support(support func(d r3.Vec) r3.Vec, size r3.Vec, level int) (*Mesh, erro
 	return of(h, creaseCosine), nil
 }
 
+// Hull returns the mesh of the convex hull of points, with creases: smooth where points of a curved surface are dense.
+func Hull(points []r3.Vec) (*Mesh, error) {
+	h, err := hull.Build(points)
+	if err != nil {
+		return nil, fmt.Errorf("tessellate: %w", err)
+	}
+	return of(h, creaseCosine), nil
+}
+
 // polytopeOf returns the hull of a core with vertices and facets, nil of other cores.
 func polytopeOf(core geom.Shape) (*hull.Hull, error) {
 	switch c := core.(type) {

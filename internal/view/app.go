@@ -241,7 +241,7 @@ func (a *App) fit() *Camera {
 		corners := a.grid().Corners(a.extent / 2)
 		for range 4 { // near cells are larger: the middle of the grid is not in the middle of the picture
 			c.FitPoints(corners, a.Width, a.Height)
-			c.center(corners, a.Width, a.Height)
+			c.Center(corners, a.Width, a.Height)
 		}
 		c.FitPoints(corners, a.Width, a.Height)
 		c.Distance *= 1.03

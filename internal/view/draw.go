@@ -90,7 +90,7 @@ func (a *App) Draw() *Frame {
 
 // newPass begins a pass of a camera.
 func newPass(c *Camera, screen image.Rectangle) Pass {
-	eye := r3.Scale(-1, c.axes()[2])
+	eye := r3.Scale(-1, c.Axes()[2])
 	return Pass{Screen: screen, Matrix: c.Matrix(screen.Dx(), screen.Dy()), Eye: float3(eye)}
 }
 

@@ -34,14 +34,15 @@ def test_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         _page.script()
 
 
-def scene_of(view: cl.View) -> Any:
+def scene_of(view: cl.View | str) -> Any:
     """The scene description of a page."""
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', view.html, re.DOTALL)
+    text = view if isinstance(view, str) else view.html
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert found is not None
     return json.loads(found[1])
 
 
-def contents(view: cl.View) -> Any:
+def contents(view: cl.View | str) -> Any:
     """The scene description of a page with its rows as records: poses of parts, points of planes, texts."""
     scene = scene_of(view)
     assert scene["format"] == "clearance scene" and scene["version"] == 1
@@ -240,14 +241,14 @@ def test_view_of_files(
     words = ["view", "--shapes", str(shapes), "--pairs", str(pairs), "--results", str(out)]
     words += ["--out", str(tmp_path / "rows.html"), "--rows", "7,3"]
     assert main(words) == 0 and "2 rows" in capsys.readouterr().out
-    page = cl.View((tmp_path / "rows.html").read_text(), 2)
+    page = (tmp_path / "rows.html").read_text()
     words[words.index("--out") + 1] = str(tmp_path / "same.html")
     environment = os.environ | {"CLEARANCE_PYTHON": sys.executable}
     subprocess.run([str(batchbench), *words], check=True, env=environment)
     assert (tmp_path / "same.html").read_bytes() == (tmp_path / "rows.html").read_bytes()
     traced = [*words, "--trace", "3,11", "--method", "gjk"]
     subprocess.run([str(batchbench), *traced], check=True, env=environment)
-    scene = scene_of(cl.View((tmp_path / "same.html").read_text(), 3))
+    scene = scene_of((tmp_path / "same.html").read_text())
     assert scene["rows"]["row"] == [7, 3, 11] and [t["row"] for t in scene["traces"]] == [1, 2]
     assert all(t["method"] == "gjk" and t["steps"][-1]["solver"] == "answer" for t in scene["traces"])
     rows = contents(page)["rows"]
@@ -345,9 +346,9 @@ def test_view_of_a_query(engine: cl.Engine, batchbench: Path, tmp_path: Path, en
     cl.score_file(pairs, out, library=shapes, engine=engine, audit=False, query=query)
     words = ["view", "--shapes", str(shapes), "--pairs", str(pairs), "--results", str(out)]
     assert main([*words, "--out", str(tmp_path / "rows.html")]) == 0
-    page = cl.View((tmp_path / "rows.html").read_text(), 20)
+    page = (tmp_path / "rows.html").read_text()
     data = contents(page)
-    assert f"{query}, single precision: 20 of 20 rows" in page.html
+    assert f"{query}, single precision: 20 of 20 rows" in page
     assert data["value"] == ("factor" if query == "growth" else "distance")
     assert all(bool(row["planes"]) == (query != "growth" and row["normal"] is not None) for row in data["rows"])
 

@@ -39,6 +39,7 @@ from ._library import Library
 from ._load import load
 from ._meshes import decompose
 from ._page import View
+from ._picture import Camera, Film, Picture, PictureOptions, Segment
 from ._placements import Placements
 from ._regions import BoxRegion, SurfaceRegion
 from ._result import (
@@ -84,6 +85,7 @@ __all__ = [
     "Body",
     "BoxRegion",
     "CallError",
+    "Camera",
     "ClearanceError",
     "ClosedError",
     "ConcaveError",
@@ -91,12 +93,15 @@ __all__ = [
     "Engine",
     "FileError",
     "FileReport",
+    "Film",
     "ForkError",
     "Library",
     "NoBackendError",
     "NotFoundError",
     "OptionError",
     "Part",
+    "Picture",
+    "PictureOptions",
     "PlacementError",
     "Placements",
     "Poses",
@@ -110,6 +115,7 @@ __all__ = [
     "SceneResult",
     "SceneRollout",
     "ScoreStream",
+    "Segment",
     "Shape",
     "ShapeError",
     "SkipProposal",

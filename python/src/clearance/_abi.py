@@ -346,6 +346,9 @@ FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "trace": (_i32, [
         _S(Query), _S(Pairs), _i64, _place, _i64, _S(_i64), _S(Error),
     ]),
+    "picture": (_i32, [
+        _text, _text, _text, _place, _i64, _S(_i64), _S(Error),
+    ]),
     "derive": (_i32, [
         _u64, _S(Query), _S(Pairs), _S(Results), _S(Derivatives), _i64, _S(_u64), _S(Report), _S(Error),
     ]),

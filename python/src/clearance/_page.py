@@ -8,10 +8,12 @@ import html
 import json
 import os
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from ._errors import FileError
+from ._picture import CameraLike, Film, Picture, PictureOptions, film, picture
 
 
 @dataclass(frozen=True, repr=False)
@@ -21,9 +23,53 @@ class View:
     ``scene`` is the scene description that the page contains, by the names of ``docs/scene.md``.
     """
 
-    html: str
-    rows: int
     scene: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the page."""
+        return int(self.scene["rows"]["count"])
+
+    @cached_property
+    def html(self) -> str:
+        """The page: one HTML file that needs no network."""
+        return page(self.scene)
+
+    def picture(
+        self,
+        row: int = 0,
+        *,
+        time: float | None = None,
+        size: tuple[int, int] = (960, 600),
+        camera: CameraLike = None,
+        path: str | os.PathLike[str] | None = None,
+        **options: Unpack[PictureOptions],
+    ) -> Picture:
+        """A row of the page, by its position in the table, as a picture: bodies, ground, shadows, and the distances of
+        the rows of its world as segments between witnesses: green, red of contacts, yellow without an answer. It needs
+        no display and no browser.
+
+        ``time`` is one of the time line, by default that of the row. ``size`` is in pixels, ``camera`` a
+        :class:`Camera` or its azimuth and elevation in degrees. ``path`` is a .png file to write. ``options`` are those
+        of :class:`PictureOptions`.
+        """
+        return picture(self.scene, row=row, time=time, size=size, camera=camera, path=path, **options)
+
+    def film(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        row: int = 0,
+        size: tuple[int, int] = (640, 400),
+        camera: CameraLike = None,
+        fps: float = 25.0,
+        speed: float = 1.0,
+        **options: Unpack[PictureOptions],
+    ) -> Film:
+        """The world of a row along its time line, as a GIF of ``fps`` frames a second; a second of it shows ``speed``
+        seconds, or a sixth of a time line of other units. ``path`` is a .gif or (by the package pillow) .webp file to
+        write. The rest is that of :meth:`picture`."""
+        return film(self.scene, path=path, row=row, size=size, camera=camera, fps=fps, speed=speed, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page; to a path that ends in .json the scene description alone, which desktop viewers open."""
@@ -46,11 +92,15 @@ class View:
         return to_viser(self.scene, server, port)
 
     def _repr_html_(self) -> str:
-        text = html.escape(self.html, quote=True)
+        try:
+            text = html.escape(self.html, quote=True)
+        except FileError as e:  # the script is missing: a picture stands in for the page
+            png = base64.b64encode(self.picture().png).decode() if self.rows else ""
+            return f'<img alt="" src="data:image/png;base64,{png}"><p>{html.escape(str(e))}</p>'
         return f'<iframe style="width:100%;height:600px" srcdoc="{text}"></iframe>'
 
     def __repr__(self) -> str:
-        return f"View of {self.rows} rows, {len(self.html) / 1e6:.1f} MB of HTML: save it to look at it"
+        return f"View of {self.rows} rows: save it to look at it"
 
 
 def scene_text(scene: dict[str, Any]) -> str:
@@ -71,7 +121,7 @@ def script() -> str:
     )
 
 
-def page(scene: dict[str, Any]) -> View:
+def page(scene: dict[str, Any]) -> str:
     """The page of a scene description. Its policy lets the browser run the viewer's script and nothing else, and open
     no connection."""
     code = script()
@@ -84,5 +134,4 @@ def page(scene: dict[str, Any]) -> View:
     }
     text = Path(__file__).with_name("viewer.html").read_text(encoding="utf-8")
     pieces = text.split("{{")
-    filled = pieces[0] + "".join(parts[p.split("}}", 1)[0]] + p.split("}}", 1)[1] for p in pieces[1:])
-    return View(filled, scene["rows"]["count"], scene)
+    return pieces[0] + "".join(parts[p.split("}}", 1)[0]] + p.split("}}", 1)[1] for p in pieces[1:])

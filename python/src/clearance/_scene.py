@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from ._engine import Engine
 from ._errors import NotFoundError, OptionError, ShapeError
 from ._inputs import Bodies
 from ._library import Library
-from ._options import order_of, text, whole
+from ._options import Order, order_of, text, whole
 from ._pairs import Pairs
+from ._picture import CameraLike, Film, Picture, PictureOptions
 from ._result import SEPARATED, TOUCHING
 
 if TYPE_CHECKING:
@@ -169,6 +170,56 @@ class Scene(Bodies):
     def _samples(self, count: int, rng: np.random.Generator, slides: tuple[float, float] | None) -> Array:
         """Poses [count,M,7] of random configurations; ``slides`` is the range of slides without limits."""
         raise NotImplementedError
+
+    def picture(
+        self,
+        poses: Any,
+        *,
+        quat: Order | None = None,
+        others: Any = None,
+        nearest: int = 3,
+        engine: Engine | None = None,
+        size: tuple[int, int] = (960, 600),
+        camera: CameraLike = None,
+        path: str | os.PathLike[str] | None = None,
+        **options: Unpack[PictureOptions],
+    ) -> Picture:
+        """A picture of the scene: its bodies on a floor, and the ``nearest`` pairs with their distances as segments
+        between witnesses, green of separated bodies, red of penetrating ones. It needs no display and no browser.
+
+        ``poses`` are those of all bodies [M,7] or, of a robot, a configuration [n] (of MuJoCo models qpos or MjData),
+        with ``others`` [K,7] of the bodies added to it. ``engine`` answers the distances (default: a new one). The rest
+        is that of :meth:`View.picture`.
+        """
+        from ._scene_picture import colors_of, view_of
+
+        view = view_of(self, poses, 0, quat, others, nearest, engine, 1.0)
+        options["colors"] = colors_of(self, options.get("colors"))
+        return view.picture(size=size, camera=camera, path=path, **options)
+
+    def film(
+        self,
+        poses: Any,
+        *,
+        dt: float,
+        quat: Order | None = None,
+        others: Any = None,
+        nearest: int = 1,
+        engine: Engine | None = None,
+        size: tuple[int, int] = (640, 400),
+        camera: CameraLike = None,
+        fps: float = 25.0,
+        speed: float = 1.0,
+        path: str | os.PathLike[str] | None = None,
+        **options: Unpack[PictureOptions],
+    ) -> Film:
+        """A film of the scene along poses [K,M,7] or configurations [K,n], ``dt`` seconds apart, as a GIF. The rest is
+        that of :meth:`picture` and :meth:`View.film`."""
+        from ._scene_picture import colors_of, view_of
+
+        view = view_of(self, poses, 1, quat, others, nearest, engine, dt)
+        options["colors"] = colors_of(self, options.get("colors"))
+        return view.film(path, size=size, camera=camera, fps=fps, speed=speed, **options)
 
     def index(self, name: str) -> int:
         """The index of the only body of a name."""

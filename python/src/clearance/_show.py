@@ -20,7 +20,7 @@ from ._errors import ArrayError, OptionError
 from ._inputs import RowBodies, pair_columns
 from ._library import Library
 from ._options import INT32, Order, one_of, order_of, real, to_wxyz, whole
-from ._page import View, page
+from ._page import View
 from ._result import STATUSES, UNDECIDED, Result, SceneResult, host_array
 from ._scene import Scene
 from ._sweep import CONTACT, FREE, STATES, SweepResult
@@ -105,7 +105,7 @@ def show(
         position = {row: i for i, row in enumerate(chosen)}
         found = traces(about.library, result.query, result.precision, method, traced, sides)
         scene["traces"] = [t | {"row": position[row]} for t, row in zip(found, traced, strict=True)]
-    view = page(scene)
+    view = View(scene)
     if path is not None:
         view.save(path)
     return view
@@ -136,7 +136,7 @@ def play(
     columns |= {"world": np.zeros(k, np.int32), "place_a": none, "place_b": none, "time": times}
     scene = _document(title, "distance", statuses, "s", doc.shapes_of(library, list(used)), described, columns, k)
     scene["worlds"] = [doc.world_of(0, np.arange(len(bodies)), times, poses)]
-    return page(scene)
+    return View(scene)
 
 
 def _check_poses(count: int) -> None:
