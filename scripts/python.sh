@@ -27,8 +27,8 @@ wait "$torch" || { cat "$out/no-torch" >&2 && exit 1; }
 cp "$out/torch" "$paths/clearance-torch.pth"
 ./scripts/site.sh
 pushd python >/dev/null
-"$bin/ruff" format --config pyproject.toml --check . ../examples ../lab/python ../scripts/site*.py
-"$bin/ruff" check --config pyproject.toml . ../examples ../lab/python ../scripts/site*.py
+"$bin/ruff" format --config pyproject.toml --check . ../examples ../lab/python ../docs/notebooks ../scripts/site*.py
+"$bin/ruff" check --config pyproject.toml . ../examples ../lab/python ../docs/notebooks ../scripts/site*.py
 "$bin/mypy" src tests ../lab/python ../examples ../scripts/site.py ../scripts/site_hooks.py
 "$bin/basedpyright" --pythonpath "$bin/python" --level error
 CLEARANCE_BATCHBENCH=$PWD/../build/python/batchbench CLEARANCE_NO_TORCH=$(tr '\n' ' ' <"$out/no-torch") \

@@ -24,7 +24,7 @@ REFERENCE: dict[str, tuple[str, str, list[str] | None]] = {
     "engine": (
         "Engine and results",
         "clearance",
-        ["Engine", "Result", "Report", "SceneResult", "Poses", "Tangent", "transforms", "distance_gradient"],
+        ["Engine", "Result", "Report", "SceneResult", "Poses", "Tangent", "transforms", "move_poses", "distance_gradient"],
     ),
     "shapes": ("Shapes and meshes", "clearance", ["Library", "Shape", "load", "decompose"]),
     "scenes": (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
 import runpy
 import subprocess
@@ -127,20 +126,6 @@ def test_trajectory(engine: cl.Engine) -> None:
         else:
             assert (steps.upper[:, p] >= motion.lower[0, p]).all()
     assert motion.hit.any() and not motion.hit.all()
-
-
-def test_notebook(capsys: pytest.CaptureFixture[str]) -> None:
-    """The cells of the notebook run one after the other."""
-    cells = json.loads((ROOT / "examples/first_steps.ipynb").read_text())["cells"]
-    names: dict[str, Any] = {}
-    for cell in cells:
-        if cell["cell_type"] == "code":
-            assert not cell["outputs"], "the notebook is stored without outputs"
-            if "cl.show" in "".join(cell["source"]) and not (Path(cl.__file__).parent / "viewer.js").exists():
-                pytest.skip("the cell that shows rows: the wheel has no viewer, npm was missing when it was built")
-            exec("".join(cell["source"]), names)
-    assert "worlds are not proved free" in capsys.readouterr().out
-    assert names["view"].rows == 20 and "<iframe" in names["view"]._repr_html_()
 
 
 def test_close_fingers(engine: cl.Engine) -> None:

@@ -155,6 +155,8 @@ def test_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(cl.load("package://gripper/urdf/g.urdf", packages={"gripper": home}).bodies) == 1
     monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere:{tmp_path / 'ros'}")
     assert len(cl.load("package://gripper/urdf/g.urdf").bodies) == 1
+    (home / "g.srdf").write_text('<robot name="g"/>')
+    assert len(cl.load("package://gripper/urdf/g.urdf", srdf="package://gripper/g.srdf").bodies) == 1
     elsewhere = tmp_path / "copy.urdf"  # whose mesh is in the folder of ROS alone
     elsewhere.write_bytes((home / "urdf" / "g.urdf").read_bytes())
     assert len(cl.load(elsewhere).bodies) == 1

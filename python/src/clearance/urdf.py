@@ -25,6 +25,7 @@ from ._library import Library
 from ._mesh_files import MeshFiles, shapes_of
 from ._meshes import UP_AXES, UpAxis, concavity
 from ._options import DerivativeOptions, flag, one_of, real, sampled_limits, whole, with_order
+from ._packages import SCHEMES, package_file
 from ._regions import Coordinates
 from ._scene import Scene
 from ._scene_derivatives import Motion, Step
@@ -180,7 +181,8 @@ def load(
     strict: bool = False,
     up_axis: UpAxis = "ignore",
 ) -> UrdfScene:
-    """The scene of a URDF file: of its path, its text (which begins with "<"), or a file object.
+    """The scene of a URDF file: of its path, ``package://NAME/FILE`` of an installed package, its text (which begins
+    with "<"), or a file object; ``srdf`` alike.
 
     Bodies are the links with collision geometry, all of it: boxes, cylinders, spheres, capsules (whose length is that
     of the segment), meshes, and PyBullet's ``<plane>``, a half-space. A sphere of radius 0 is a point, and boxes,
@@ -216,6 +218,7 @@ def load(
         tolerance = real("tolerance", tolerance, 0)
     if skip_adjacent is not None:
         skip_adjacent = flag("skip_adjacent", skip_adjacent)
+    source, srdf = (_found(x, packages or {}) for x in (source, srdf))
     given = Source.of(source, "urdf", folder)
     robot = read(given, omit, notes)
     meshes = MeshFiles(given.folder, packages or {}, Library(), notes, concave, tolerance, margin, up_axis)
@@ -228,6 +231,11 @@ def load(
     scene.pairs = _pairs(scene, skipped, adjacent)
     scene.notes = notes.lines
     return scene
+
+
+def _found(given: Any, packages: Mapping[str, str | os.PathLike[str]]) -> Any:
+    """A source, of which ``package://NAME/FILE`` is the path of the file."""
+    return package_file(given, packages) if isinstance(given, str) and given.startswith(SCHEMES) else given
 
 
 def scene_of(robot: Robot, meshes: MeshFiles) -> UrdfScene:
