@@ -63,33 +63,6 @@ def test_grad_under_jit(engine: cl.Engine, bits64: None, order: Any) -> None:
     check(jax.jit(loss), poses(p), order=1, modes=("rev",), eps=1e-5, atol=1e-4, rtol=1e-4)
 
 
-def test_compiled_once(engine: cl.Engine, bits64: None) -> None:
-    """A hundred calls of a function under jit with new poses trace and compile it once, with gradients."""
-    p = Pairs(smooth(), 8, spread=1.0)
-    loss, _ = weighted(engine, p)
-    compiled: list[str] = []
-    traced = 0
-
-    def listen(event: str, *_: Any, **__: Any) -> None:
-        if event == "/jax/core/compile/backend_compile_duration":
-            compiled.append(event)
-
-    def count(*x: Any) -> Any:
-        nonlocal traced
-        traced += 1
-        return loss(*x)
-
-    pull = jax.jit(jax.value_and_grad(count))
-    arrays = [jax.numpy.asarray(x) for x in poses(p)]
-    moved = [jax.block_until_ready(arrays[0] + 0.01 * k) for k in range(100)]
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    try:
-        values = [float(pull(x, *arrays[1:])[0]) for x in moved]
-    finally:
-        jax.monitoring.clear_event_listeners()
-    assert traced == 1 and len(compiled) == 1 and len(set(values)) == 100
-
-
 def test_values(engine: cl.Engine, bits64: None) -> None:
     """The values under jit are those of the engine, with statuses and smoothness."""
     p = Pairs(smooth(), 30)
@@ -351,3 +324,74 @@ def test_steps_by_numbers_of_worlds(bits64: None) -> None:
         step(sim, [state[0], state[1], state[2][:, :1], state[3]])
     with pytest.raises(cl.OptionError, match="density"):
         step(sim, state, density=3.0)  # type: ignore[call-arg]
+
+
+@pytest.fixture
+def compiled() -> Iterator[list[str]]:
+    """The programs that XLA compiles during the test."""
+    names: list[str] = []
+
+    def note(event: str, seconds: float, **about: Any) -> None:
+        if event == "/jax/core/compile/backend_compile_duration":
+            names.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(note)
+    yield names
+    importlib.import_module("jax._src.monitoring").unregister_event_duration_listener(note)
+
+
+def test_compiled_once(engine: cl.Engine, bits64: None, compiled: list[str]) -> None:
+    """100 calls of a gradient of distances with new inputs compile one program, which has a foreign function in it and
+    no callback; gradients without jit compile nothing for new inputs."""
+    p = Pairs(smooth(), 5, spread=1.0)
+    x = jax.numpy.asarray(p.pos_a)
+
+    def loss(y: Any) -> Any:
+        d = distance(engine, p.library, p.a, p.b, y, p.quat_a, p.pos_b, p.quat_b, quat="wxyz")
+        return ((d - 0.1) ** 2).sum()
+
+    gradient = jax.jit(jax.value_and_grad(loss))
+    assert "callback" not in gradient.lower(x).as_text() and "clearance_call" in gradient.lower(x).as_text()
+    inputs = [x + jax.numpy.full(x.shape, 0.01 * k) for k in range(100)]
+    gradient(x)
+    before = len(compiled)
+    assert before > 0
+    values = [float(gradient(y)[0]) for y in inputs]
+    assert len(compiled) == before and gradient._cache_size() == 1 and len(set(values)) == 100
+    jax.grad(loss)(x)
+    before = len(compiled)
+    assert not np.array_equal(jax.grad(loss)(inputs[1]), jax.grad(loss)(inputs[2]))
+    assert len(compiled) == before
+
+
+def test_programs_keep_their_engine(bits64: None) -> None:
+    """A program works after the caller forgot engine and library; one whose engine is closed says so."""
+    p, engine = Pairs(smooth(), 5, spread=1.0), cl.Engine("cpu")
+    want = engine.distance(*p.arrays(), quat="wxyz", precision="double").distance
+    compiled = jax.jit(lambda x, e=engine, y=p: distance(e, y.library, y.a, y.b, x, *poses(y)[1:], quat="wxyz"))
+    program, x = compiled.lower(p.pos_a).compile(), p.pos_a
+    del p, compiled
+    jax.clear_caches()
+    np.testing.assert_array_equal(program(x), want)
+    engine.close()
+    with pytest.raises(Exception, match="the engine is closed"):
+        program(x)
+
+
+def test_vmap_is_one_call(engine: cl.Engine, bits64: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under vmap of 12 pairs the engine answers once, and takes one product with the derivative."""
+    p, plain = Pairs(smooth(), 12, spread=1.0), cl.Engine.distance
+    calls: list[int] = []
+
+    def counted(*args: Any, **options: Any) -> Any:
+        calls.append(len(args[2]))
+        return plain(*args, **options)
+
+    monkeypatch.setattr(cl.Engine, "distance", counted)
+
+    def one(a: Any, b: Any, *x: Any) -> Any:
+        return distance(engine, p.library, a, b, *x, quat="wxyz")
+
+    jax.jit(jax.vmap(jax.grad(one, argnums=2)))(p.a, p.b, *poses(p))
+    assert calls == [12]
+    np.testing.assert_array_equal(jax.lax.map(lambda y: one(*y), (p.a, p.b, *poses(p)))[3], one(p.a, p.b, *poses(p))[3])

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from ._arrays import Array
+from ._calls import Call, Shape
 from ._derivatives import PARTS, Answered
 from ._engine import Engine
 from ._library import Library
@@ -27,7 +28,7 @@ WIDTHS: Final[tuple[tuple[int, ...], ...]] = tuple(() if j - i == 1 else (j - i,
 
 
 @dataclass(frozen=True, eq=False)
-class PairCall:
+class PairCall(Call):
     """What of a call is no array: the engine, the library, the order of quaternions, and options."""
 
     engine: Engine
@@ -35,6 +36,16 @@ class PairCall:
     order: str
     options: dict[str, Any]
     derivative: dict[str, Any]  # those of options that are about derivatives
+
+    whole: ClassVar[int] = 2
+    shown: ClassVar[int] = 6
+    smooth: ClassVar[int] = 4
+    saved: ClassVar[tuple[int, ...]] = (0, 1, 2, 3, 4, 6)
+
+    def outputs(self, shapes: Sequence[Shape], real: Any) -> list[tuple[Shape, Any]]:
+        lead = tuple(shapes[0])
+        out: list[tuple[Shape, Any]] = [((*lead, *w), real) for w in WIDTHS]
+        return [*out, (lead, "uint8"), (lead, "uint8"), (lead, real)]
 
     def forward(self, *args: Any) -> tuple[Array, ...]:
         """Distance, normal, witness_a, witness_b, status, smoothness and gap, of arrays with equal leading axes."""
