@@ -628,10 +628,18 @@ func (x *problemWorld) Begin() (sum float64) {
 	return sum
 }
 
+// manyTimes is the ratio of masses above which residuals are made as small as they get. They hardly count errors of
+// what light bodies do to heavy ones: in stacks with 1 : 1000, products of tangents and of cotangents differ by 6e-11
+// at the usual residual, and by 4e-13 then.
+const manyTimes = 16
+
 // settle solves the system with bar and the right hand sides of the rows, which leaves v̂ in hat for the bodies of
 // contacts. It returns the relative residual, and false without a solution.
 func (x *problemWorld) settle(transposed bool) (residual float64, ok bool) {
 	x.transposed = transposed
+	if x.heaviest > manyTimes*x.lightest {
+		return modes.SettleTo(x, modes.Utmost)
+	}
 	return modes.Settle(x)
 }
 

@@ -82,7 +82,7 @@ func TestProblemTranspose(t *testing.T) {
 			if err := m.JVP(t.Context(), p, s, model, d, 2, &dot); err != nil {
 				t.Fatal(err)
 			}
-			count, worst, residual := map[adjoint.Smoothness]int{}, 0.0, 0.0
+			count, worst, residual := map[adjoint.Smoothness]int{}, map[bool]float64{}, 0.0
 			for w := range p.Worlds {
 				count[g.Smoothness[w]]++
 				_, free := product(vBar, d.Velocity, w, p.Worlds) // where bodies stick, both sides are zero
@@ -99,13 +99,19 @@ func TestProblemTranspose(t *testing.T) {
 					sum, size = sum-a, size+b
 				}
 				if size > 0 {
-					worst = max(worst, math.Abs(sum)/size)
+					smooth := g.Smoothness[w] == adjoint.Smooth
+					worst[smooth] = max(worst[smooth], math.Abs(sum)/size)
 				}
 				residual = max(residual, g.Residual[w])
 			}
-			t.Logf("%s %s: %v, worst %.1e, residual %.1e", kind, model, count, worst, residual)
-			if !(worst <= 1e-10) { // masses of 1 : 10⁶; without them 1e-11, as on random problems
-				t.Errorf("%s %s: the products differ by %.1e of their terms", kind, model, worst)
+			t.Logf("%s %s: %v, worst %.1e, of smooth worlds %.1e, residual %.1e", kind, model, count, worst[false],
+				worst[true], residual)
+			most := 1e-11
+			if kind == "random" { // two of 80 are nearly singular, with residuals of 1e-16
+				most = 1e-10
+			}
+			if !(max(worst[true], worst[false]) <= most) {
+				t.Errorf("%s %s: the products differ by %v of their terms", kind, model, worst)
 			}
 		}
 	}

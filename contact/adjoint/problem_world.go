@@ -46,6 +46,7 @@ type problemWorld struct {
 	model               contact.Model
 	mass, length, speed float64 // units, see contact.Problem.Units
 	bodies              int
+	lightest, heaviest  float64   // masses
 	bodyMass, invMass   []float64 // of the bodies and of the world; 0 where impulses do not move it
 	inertia, invInertia []sym3
 	free, v             []twist
@@ -110,6 +111,7 @@ func (x *problemWorld) loadBodies(p *contact.Problem, w int) {
 	resize(&x.bar, n)
 	perMass, perInertia := 1/x.mass, 1/(x.mass*x.length*x.length)
 	perSpeed, perSpin := 1/x.speed, 1/x.spin()
+	x.lightest, x.heaviest = math.Inf(1), 0
 	for b := range n {
 		x.bodyMass[b], x.invMass[b], x.inertia[b], x.invInertia[b], x.free[b] = 0, 0, sym3{}, sym3{}, twist{}
 		if b == p.Bodies {
@@ -124,6 +126,7 @@ func (x *problemWorld) loadBodies(p *contact.Problem, w int) {
 				i[j] *= perInertia
 			}
 			x.bodyMass[b], x.invMass[b] = m*perMass, 1/(m*perMass)
+			x.lightest, x.heaviest = min(x.lightest, m), max(x.heaviest, m)
 			x.inertia[b], x.invInertia[b] = i, i.Inverse()
 		}
 	}

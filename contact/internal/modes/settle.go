@@ -24,8 +24,9 @@ const (
 	Rounded = 1e-11
 	// mostRounds bounds the iterations.
 	mostRounds = 40
-	// enough is the relative residual at which the iteration ends.
-	enough = 0x1p-48
+	// enough is the relative residual at which the iteration ends, and Utmost one that it only reaches by chance: it
+	// ends where rounding keeps residuals from getting smaller.
+	enough, Utmost = 0x1p-48, 0x1p-56
 	// mostAttempts bounds how often a part of the right hand side that is out of range is taken away.
 	mostAttempts = 3
 	// unsolved is the relative residual above which a system counts as one without solution.
@@ -68,7 +69,10 @@ func (c *Contact) Regularize(epsilon float64, share bool) {
 // Cotangents of impulses, and tangents of arms or targets, may ask redundant contacts for what they cannot do: the
 // right hand side is not in the range of the matrix. The residual then tends to the part that is not, which is taken
 // away before the iteration starts again.
-func Settle(x System) (residual float64, ok bool) {
+func Settle(x System) (residual float64, ok bool) { return SettleTo(x, enough) }
+
+// SettleTo is Settle to a relative residual.
+func SettleTo(x System, enough float64) (residual float64, ok bool) {
 	whole, last := 0.0, 0.0
 	for attempt := range mostAttempts {
 		if last = x.Begin(); last == 0 {
