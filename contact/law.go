@@ -18,6 +18,9 @@ func DiscForce(s r3.Vec, mu, rT, rN float64, h *[3][3]float64) r3.Vec {
 // ProjectCone is the point of the cone of friction mu that is nearest to x.
 func ProjectCone(x r3.Vec, mu float64) r3.Vec { return projectCone(x, mu) }
 
+// ConeDistance is the distance of x from the cone of friction mu.
+func ConeDistance(x r3.Vec, mu float64) float64 { return coneDistance(x, mu) }
+
 // DualDistance is the distance of c from the dual of the cone of friction mu.
 func DualDistance(c r3.Vec, mu float64) float64 { return dualDistance(c, mu) }
 

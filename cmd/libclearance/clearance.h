@@ -677,9 +677,11 @@ int32_t clearance_contact_vjp(clearance_array *arrays, int64_t count, int64_t wa
 // clearance_system_solve solves contact problems of any mechanism. It reads worlds (W), velocities (N) and contacts
 // (C), mass [W,N,N], velocity [W,N], count [W] int32, jacobian [W,C,3,N] (along t1, t2 and n), friction [W,C], and if
 // they are given target [W,C], compliance [W,C,2], offset [W,C,3] (added to Jv) and warm [W,C,3]; options model,
-// tolerance, max_steps and workers as clearance_contact_solve. It fills those that are given of impulse [W,C,3],
-// solved_velocity [W,N], residual and scale [W], steps [W] int32 and status [W] uint8, as there. Otherwise it is
-// clearance_submit.
+// tolerance, max_steps, bound_wanted and workers as clearance_contact_solve. It fills those that are given of impulse
+// [W,C,3], solved_velocity [W,N], residual, scale, primal, dual, complementarity and bound [W], steps [W] int32 and
+// status [W] uint8, as there. Where delassus [W,3C,3C] is given, it is the matrix of the problems in place of mass,
+// jacobian, velocity and velocities, offset the velocities of the contacts without impulses, and solved_velocity
+// [W,C,3] those with them. Otherwise it is clearance_submit.
 int32_t clearance_system_solve(clearance_array *arrays, int64_t count, int64_t wait_ms, clearance_job *job,
                                clearance_report *report, clearance_error *error);
 
@@ -687,7 +689,9 @@ int32_t clearance_system_solve(clearance_array *arrays, int64_t count, int64_t w
 // problem with impulse, residual and status of its solution, velocity_bar [W,N], and if it is given impulse_bar
 // [W,C,3]. It fills those that are given of velocity_gradient [W,N], mass_gradient [W,N,N], jacobian_gradient
 // [W,C,3,N], target_gradient and friction_gradient [W,C], compliance_gradient [W,C,2], offset_gradient [W,C,3], and of
-// smoothness, margin, nearest, adjoint_residual and mode as clearance_contact_vjp. Otherwise it is clearance_submit.
+// smoothness, margin, nearest, adjoint_residual and mode as clearance_contact_vjp. Where delassus is given,
+// velocity_bar is [W,C,3], and delassus_gradient [W,3C,3C] stands in place of those by velocities, masses and
+// Jacobians. Otherwise it is clearance_submit.
 int32_t clearance_system_vjp(clearance_array *arrays, int64_t count, int64_t wait_ms, clearance_job *job,
                              clearance_report *report, clearance_error *error);
 

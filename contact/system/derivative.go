@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"gonum.org/v1/gonum/spatial/r3"
 
@@ -14,47 +13,27 @@ import (
 )
 
 // The derivative of a solution. Package modes has the modes of the contacts, the columns A and B of the impulses and
-// velocities that a mode allows, and the iteration. Here the matrix is dense, and the mass matrix the identity:
+// velocities that a mode allows, and the iteration. Here the matrix is dense. In the coordinates of an island, in which
+// the mass matrix is the identity, the system is
 //
-//	v̂ + JᵀAz = v̄,  BᵀJv̂ − Sz = −Bᵀλ̄,  S = BᵀRA + D
+//	v̂ + JᵀAz = r,  BᵀJv̂ − Sz = −s,  S = BᵀRA + D
 //
-// with P = max(S, εh) in place of S, and iterations for what that changes. With u = Az the gradients are
+// and that with A and B exchanged for tangents. For cotangents r = v̄ and s = Bᵀλ̄. With u = Az the gradients are
 //
-//	v̄_f = Mv̂,  M̄ = −v̂(v⁺ − v_f)ᵀ,  J̄ = λv̂ᵀ − uv⁺ᵀ,  c̄* = u_N,  R̄ = −u∘λ,  −u by the offset,
+//	v̄_f = v̄ − Jᵀu,  M̄ = −v̂(v⁺ − v_f)ᵀ,  J̄ = λv̂ᵀ − uv⁺ᵀ,  c̄* = u_N,  R̄ = −u∘λ,  −u by the offset,
 //	μ̄ = −λ_N t·(Jv̂ − R_T u + λ̄)_T + ‖c_T‖z_e₁ (the last of the CCP).
+//
+// The tangent dv − dv_f, for which r = −dM(v⁺ − v_f) + dJᵀλ + Jᵀp and s = Aᵀ(Jdv_f + dJ·v⁺ − dc* + dRλ + Rp) − κ, obeys
+// the exchanged system with z = −y.
 
-// Gradient is the product of cotangents with the derivative of the solutions.
-type Gradient struct {
-	Velocity   []float64 // [W,N] by v_f
-	Mass       []float64 // [W,N,N] by each number, as if they were independent
-	Jacobian   []float64 // [W,C,3,N]
-	Target     []float64 // [W,C]
-	Friction   []float64 // [W,C]
-	Compliance []float64 // [W,C,2]
-	Offset     []float64 // [W,C,3]
-
-	Smoothness []adjoint.Smoothness // [W]
-	Margin     []float64            // [W], see [adjoint.Report]
-	Nearest    []int32              // [W]
-	Residual   []float64            // [W] of the linear system, relative
-	Mode       []adjoint.Mode       // [W,C]
-}
-
-// Resize makes every column large enough for a problem, and sets it to zero.
-func (g *Gradient) Resize(p *Problem) {
-	w, n, c := p.Worlds, p.Velocities, p.Contacts
-	for _, x := range []struct {
-		to *[]float64
-		n  int
-	}{{&g.Velocity, w * n}, {&g.Mass, w * n * n}, {&g.Jacobian, 3 * w * c * n}, {&g.Target, w * c},
-		{&g.Friction, w * c}, {&g.Compliance, 2 * w * c}, {&g.Offset, 3 * w * c}, {&g.Margin, w}, {&g.Residual, w}} {
-		resize(x.to, x.n)
-		clear(*x.to)
-	}
-	resize(&g.Nearest, w)
-	resize(&g.Smoothness, w)
-	resize(&g.Mode, w*c)
-	clear(g.Mode)
+// derivative is the memory of a derivative.
+type derivative struct {
+	transposed         bool
+	hat, bar, residual []float64
+	change             []float64 // M⁻¹Jᵀλ
+	matrix             []float64
+	pivots             []int
+	tangent            []float64 // dv_f of an island
 }
 
 // VJP sets out to the products of cotangents with the derivative of the solution s of the problem p: velocityBar [W,N]
@@ -62,123 +41,166 @@ func (g *Gradient) Resize(p *Problem) {
 // the statuses and the residuals of s are read.
 func VJP(ctx context.Context, p *Problem, s *Solution, o Options, velocityBar, impulseBar []float64,
 	out *Gradient) error {
-	if err := p.CheckShape(); err != nil {
+	return new(Solver).VJP(ctx, p, s, o, velocityBar, impulseBar, out)
+}
+
+// VJP is like the function [VJP].
+func (m *Solver) VJP(ctx context.Context, p *Problem, s *Solution, o Options, velocityBar, impulseBar []float64,
+	out *Gradient) error {
+	if err := checkSolution(p, s); err != nil {
 		return err
 	}
-	w, c := p.Worlds, p.Contacts
-	if len(s.Impulse) != 3*w*c || len(s.Residual) != w || len(s.Status) != w {
-		return errors.New("contact: the solution is not that of the problem")
-	}
-	if len(velocityBar) != w*p.Velocities || (len(impulseBar) != 3*w*c && len(impulseBar) != 0) {
-		return fmt.Errorf("contact: cotangents of %d velocities and %d impulses", len(velocityBar), len(impulseBar))
+	if n := 3 * p.Worlds * p.Contacts; len(velocityBar) != p.Worlds*p.Velocities ||
+		(len(impulseBar) != n && len(impulseBar) != 0) {
+		return fmt.Errorf("contact: cotangents of %d velocities and %d impulses, want %d and %d or none",
+			len(velocityBar), len(impulseBar), p.Worlds*p.Velocities, n)
 	}
 	out.Resize(p)
-	return p.inParallel(ctx, o.Workers, func(x *solver, w int) {
+	if m.take(p, o.Workers) == 1 {
+		for w := 0; w < p.Worlds && ctx.Err() == nil; w++ {
+			m.workers[0].vjp(p, w, s, o.Model, velocityBar, impulseBar, out)
+		}
+		return ctx.Err()
+	}
+	return m.inParallel(ctx, p, o.Workers, func(x *solver, w int) {
 		x.vjp(p, w, s, o.Model, velocityBar, impulseBar, out)
 	})
 }
 
-// derivative is the memory of a derivative.
-type derivative struct {
-	hat, bar, residual []float64
-	matrix             []float64
-	pivots             []int
+// JVP sets out to the products of the derivative with tangents of the parameters, of which nil columns are zero. It is
+// the transpose of [VJP].
+func JVP(ctx context.Context, p *Problem, s *Solution, o Options, d *Parameters, out *Tangent) error {
+	return new(Solver).JVP(ctx, p, s, o, d, out)
 }
 
+// JVP is like the function [JVP].
+func (m *Solver) JVP(ctx context.Context, p *Problem, s *Solution, o Options, d *Parameters, out *Tangent) error {
+	if err := checkSolution(p, s); err != nil {
+		return err
+	}
+	for _, x := range d.columns(p) {
+		if n := len(*x.column); n != p.Worlds*x.n && n != 0 {
+			return fmt.Errorf("contact: tangents of %s: %d numbers, want %d or none", x.name, n, p.Worlds*x.n)
+		}
+	}
+	out.Resize(p)
+	if m.take(p, o.Workers) == 1 {
+		for w := 0; w < p.Worlds && ctx.Err() == nil; w++ {
+			m.workers[0].jvp(p, w, s, o.Model, d, out)
+		}
+		return ctx.Err()
+	}
+	return m.inParallel(ctx, p, o.Workers, func(x *solver, w int) { x.jvp(p, w, s, o.Model, d, out) })
+}
+
+func checkSolution(p *Problem, s *Solution) error {
+	if err := p.CheckShape(); err != nil {
+		return err
+	}
+	if len(s.Impulse) != 3*p.Worlds*p.Contacts || len(s.Residual) != p.Worlds || len(s.Status) != p.Worlds {
+		return errors.New("contact: the solution is not that of the problem: its columns have other lengths")
+	}
+	return nil
+}
+
+// vjp is VJP of a world.
 func (x *solver) vjp(p *Problem, w int, s *Solution, model contact.Model, velocityBar, impulseBar []float64,
 	out *Gradient) {
-	n, c, count := p.Velocities, p.Contacts, int(p.Count[w])
-	out.Smoothness[w], out.Nearest[w] = adjoint.None, -1
+	n := p.Velocities
 	bar := velocityBar[w*n : (w+1)*n]
-	if s.Status[w] != contact.Solved || p.CheckWorld(w) != nil || !finite(bar) {
+	if s.Status[w] != contact.Solved || !x.valid(p, w) || !finite(bar) {
+		none(&out.Report, w)
 		return
 	}
-	if count == 0 {
-		out.Smoothness[w], out.Margin[w] = adjoint.Smooth, math.Inf(1)
-		copy(out.Velocity[w*n:], bar)
-		return
-	}
-	if !x.load(p, w) || !finite(s.Impulse[3*w*c:3*(w*c+count)]) {
-		return
-	}
-	for i := range x.lambda {
-		x.lambda[i] = r3.Scale(1/x.unit, vecOf(s.Impulse[3*(w*c+i):]))
-	}
-	d := &x.derivative
-	resize(&d.hat, n)
-	resize(&d.bar, n)
-	resize(&d.residual, n)
-	resize(&d.matrix, n*n)
-	resize(&d.pivots, n)
-	smoothness := x.judge(model, s.Residual[w], out, w, c)
-	// The cotangents of the velocities have the mass as a factor in the units of the world.
-	copy(d.bar, bar)
-	intoFactor(x.lower, n, d.bar)
-	for i := range x.rows {
-		r := &x.rows[i]
-		if len(impulseBar) > 0 {
-			l := r3.Scale(x.unit, vecOf(impulseBar[3*(w*c+i):]))
-			for k := range r.N {
-				r.Right[k] = r3.Dot(r.B[k], l)
-			}
+	copy(out.Velocity[w*n:], bar)
+	ok, islands := true, x.islands.find(p, w)
+	for k := 0; ok && k < islands; k++ {
+		ok = x.prepare(p, w, k, s, model, &out.Report)
+		ok = ok && x.solveCotangents(p, w, bar, impulseBar, &out.Report)
+		if ok {
+			x.storeVelocities(p, w, out)
+			x.storeContacts(p, w, model, impulseBar, out)
 		}
 	}
-	if !x.factorSystem(false) {
-		return
-	}
-	if modes.Shared(x) {
-		smoothness = adjoint.OneOfMany
-		if !x.factorSystem(true) {
-			return
-		}
-	}
-	residual, ok := modes.Settle(x)
-	if !ok {
-		return
-	}
-	out.Smoothness[w], out.Residual[w] = smoothness, residual
-	x.write(p, w, model, impulseBar, out)
-	out.keepFinite(p, w)
+	out.end(p, w, ok)
 }
 
-// keepFinite clears the gradients of a world if a number leaves the range of float64: it has no derivative then.
-func (g *Gradient) keepFinite(p *Problem, w int) {
-	n, c := p.Velocities, p.Contacts
-	columns := [][]float64{g.Velocity[w*n : (w+1)*n], g.Mass[w*n*n : (w+1)*n*n], g.Jacobian[3*w*c*n : 3*(w+1)*c*n],
-		g.Target[w*c : (w+1)*c], g.Friction[w*c : (w+1)*c], g.Compliance[2*w*c : 2*(w+1)*c],
-		g.Offset[3*w*c : 3*(w+1)*c], g.Margin[w : w+1], g.Residual[w : w+1]}
-	for _, x := range columns {
-		if finite(x) || &x[0] == &g.Margin[w] && math.IsInf(x[0], 1) {
-			continue
-		}
-		for _, x := range columns {
-			clear(x)
-		}
-		g.Smoothness[w], g.Nearest[w] = adjoint.None, -1
+// jvp is JVP of a world.
+func (x *solver) jvp(p *Problem, w int, s *Solution, model contact.Model, d *Parameters, out *Tangent) {
+	n := p.Velocities
+	if s.Status[w] != contact.Solved || !x.valid(p, w) {
+		none(&out.Report, w)
 		return
 	}
+	if len(d.Velocity) > 0 {
+		copy(out.Velocity[w*n:(w+1)*n], d.Velocity[w*n:])
+	}
+	ok, islands := true, x.islands.find(p, w)
+	for k := 0; ok && k < islands; k++ {
+		ok = x.prepare(p, w, k, s, model, &out.Report) && x.solveTangents(p, w, model, d, out)
+	}
+	out.end(p, w, ok)
+}
+
+// prepare loads an island with its solution, and finds the modes. It reports false if there is no derivative.
+func (x *solver) prepare(p *Problem, w, k int, s *Solution, model contact.Model, out *adjoint.Report) bool {
+	if !x.load(p, w, k) {
+		return false
+	}
+	for i := range x.lambda {
+		x.lambda[i] = r3.Scale(1/x.unit, vecOf(s.Impulse[3*(w*p.Contacts+x.contacts[i]):]))
+		if !finite([]float64{x.lambda[i].X, x.lambda[i].Y, x.lambda[i].Z}) {
+			return false
+		}
+	}
+	d := &x.derivative
+	for _, column := range [...]*[]float64{&d.hat, &d.bar, &d.residual, &d.change, &d.tangent} {
+		resize(column, x.n)
+	}
+	resize(&d.matrix, x.n*x.n)
+	resize(&d.pivots, x.n)
+	x.judge(p, w, model, s.Residual[w], out)
+	return true
 }
 
 // judge forms v and c anew, finds the modes and the margin, and sets the columns of A and B.
-func (x *solver) judge(model contact.Model, residual float64, out *Gradient, w, contacts int) adjoint.Smoothness {
+func (x *solver) judge(p *Problem, w int, model contact.Model, residual float64, out *adjoint.Report) {
+	d := &x.derivative
 	x.form(x.v, x.lambda)
+	copy(d.change, x.v)
+	fromFactor(x.lower, x.n, d.change)
+	for k, c := range d.change {
+		x.after[k] = x.free[k] + c
+	}
 	scale := 0.0
 	for i := range x.rows {
-		scale = max(scale, length(x.slip(i, x.free, r3.Vec{})))
+		scale = max(scale, length(x.rows[i].free))
 	}
-	margin := modes.NoMargin
+	margin := modes.Margin{Value: out.Margin[w], Nearest: out.Nearest[w]}
 	for i, l := range x.lambda {
-		r := &x.rows[i]
+		r, k := &x.rows[i], x.contacts[i]
 		r.Lambda, r.C = l, x.slip(i, x.v, l)
 		r.Find(model)
-		out.Mode[w*contacts+i] = r.Mode
-		margin.Take(i, &r.Contact, model, scale, 1, residual)
+		out.Mode[w*p.Contacts+k] = r.Mode
+		margin.Take(k, &r.Contact, model, scale, 1, residual)
 	}
 	out.Margin[w], out.Nearest[w] = margin.Value, margin.Nearest
 	if margin.Boundary {
-		return adjoint.Boundary
+		out.Smoothness[w] = max(out.Smoothness[w], adjoint.Boundary)
 	}
-	return adjoint.Smooth
+}
+
+// regular factors the system of an island. It reports false if there is no derivative.
+func (x *solver) regular(w int, out *adjoint.Report) bool {
+	x.derivative.transposed = false
+	if !x.factorSystem(false) {
+		return false
+	}
+	if modes.Shared(x) {
+		out.Smoothness[w] = max(out.Smoothness[w], adjoint.OneOfMany)
+		return x.factorSystem(true)
+	}
+	return true
 }
 
 // factorSystem forms and factors the matrix of the derivative. The contacts share their load: see [adjoint.OneOfMany].
@@ -199,7 +221,23 @@ func (x *solver) factorSystem(share bool) bool {
 	return factorLU(d.matrix, n, d.pivots)
 }
 
-// Contacts and Contact make a world a [modes.System].
+// settle solves the system for the right hand sides in bar and the rows, or that with A and B exchanged.
+func (x *solver) settle(w int, transposed bool, out *adjoint.Report) bool {
+	x.derivative.transposed = transposed
+	residual, ok := modes.Settle(x)
+	out.Residual[w] = max(out.Residual[w], residual)
+	return ok
+}
+
+// sides returns the columns whose impulses act, and those whose velocities count: A and B, or B and A.
+func (x *solver) sides(r *row) (force, speed *[3]r3.Vec) {
+	if x.derivative.transposed {
+		return &r.B, &r.A
+	}
+	return &r.A, &r.B
+}
+
+// Contacts and Contact make an island a [modes.System].
 func (x *solver) Contacts() int                { return len(x.rows) }
 func (x *solver) Contact(i int) *modes.Contact { return &x.rows[i].Contact }
 
@@ -215,7 +253,7 @@ func (x *solver) Begin() float64 {
 // Rest sets the residuals of the velocities to zero.
 func (x *solver) Rest() { clear(x.derivative.residual) }
 
-// Measure sets the residuals v̄ − v̂ − JᵀAz and BᵀJv̂ + Bᵀλ̄ − Sz, and returns the square of their norm.
+// Measure sets the residuals r − v̂ − JᵀAz and BᵀJv̂ + s − Sz, and returns the square of their norm.
 func (x *solver) Measure() (sum float64) {
 	d := &x.derivative
 	for k, b := range d.bar {
@@ -226,12 +264,15 @@ func (x *solver) Measure() (sum float64) {
 		if r.N == 0 {
 			continue
 		}
+		force, speed := x.sides(r)
 		v := x.moving(i, d.hat)
-		x.push(i, r3.Scale(-1, r.Combined()), d.residual)
+		var sent r3.Vec
 		for k := range r.N {
-			r.Left[k] = r3.Dot(r.B[k], v) + r.Right[k] - r.S[k]*r.Z[k]
+			sent = axpy(sent, -r.Z[k], force[k])
+			r.Left[k] = r3.Dot(speed[k], v) + r.Right[k] - r.S[k]*r.Z[k]
 			sum += r.Left[k] * r.Left[k] / max(r.H, r.S[k])
 		}
+		x.push(i, sent, d.residual)
 	}
 	return sum + dot(d.residual, d.residual)
 }
@@ -241,73 +282,29 @@ func (x *solver) Correct() {
 	d := &x.derivative
 	for i := range x.rows {
 		r := &x.rows[i]
-		for k := range r.N {
-			x.push(i, r3.Scale(-r.Left[k]*r.Inverse[k], r.A[k]), d.residual)
+		if r.N == 0 {
+			continue
 		}
+		force, _ := x.sides(r)
+		var sent r3.Vec
+		for k := range r.N {
+			sent = axpy(sent, -r.Left[k]*r.Inverse[k], force[k])
+		}
+		x.push(i, sent, d.residual)
 	}
-	solveLU(d.matrix, x.n, d.pivots, d.residual, false)
+	solveLU(d.matrix, x.n, d.pivots, d.residual, d.transposed)
 	for k, v := range d.residual {
 		d.hat[k] += v
 	}
 	for i := range x.rows {
 		r := &x.rows[i]
-		if r.N > 0 {
-			v := x.moving(i, d.residual)
-			for k := range r.N {
-				r.Z[k] += (r3.Dot(r.B[k], v) + r.Left[k]) * r.Inverse[k]
-			}
-		}
-	}
-}
-
-// write writes the gradients of a world, in the units of the caller.
-func (x *solver) write(p *Problem, w int, model contact.Model, impulseBar []float64, out *Gradient) {
-	n, c, d := p.Velocities, p.Contacts, &x.derivative
-	// x.lower is that of M/unit: with the masses of the caller v̂ is smaller by the unit, and M larger.
-	timesFactor(x.lower, n, false, d.hat, out.Velocity[w*n:(w+1)*n])
-	slips := make([]r3.Vec, len(x.rows))
-	for i := range x.rows {
-		slips[i] = x.moving(i, d.hat)
-	}
-	hat, after := d.residual, x.v
-	copy(hat, d.hat)
-	fromFactor(x.lower, n, hat)
-	change := make([]float64, n)
-	for k := range change {
-		change[k] = after[k] - x.free[k]
-	}
-	fromFactor(x.lower, n, change)
-	fromFactor(x.lower, n, after)
-	mass := out.Mass[w*n*n : (w+1)*n*n]
-	for a := range n {
-		for b := range n {
-			mass[a*n+b] = -hat[a] / x.unit * change[b]
-		}
-	}
-	for i := range x.rows {
-		r, l, k := &x.rows[i], x.lambda[i], w*c+i
-		u := r.Combined()
-		for a, f := range [3]float64{l.X, l.Y, l.Z} {
-			g := [3]float64{u.X, u.Y, u.Z}[a]
-			line := out.Jacobian[(3*k+a)*n : (3*k+a+1)*n]
-			for j := range line {
-				line[j] = f*hat[j] - g*after[j]
-			}
-		}
-		out.Target[k] = u.Z
-		put(out.Offset[3*k:], r3.Scale(-1, u))
-		out.Compliance[2*k] = -(u.X*l.X + u.Y*l.Y) * x.unit
-		out.Compliance[2*k+1] = -u.Z * l.Z * x.unit
-		if r.Mode != adjoint.Slide {
+		if r.N == 0 {
 			continue
 		}
-		v := axpy(slips[i], -r.RT, u)
-		if len(impulseBar) > 0 {
-			v = axpy(v, x.unit, vecOf(impulseBar[3*k:]))
-		}
-		out.Friction[k] = -l.Z * (r.T.X*v.X + r.T.Y*v.Y)
-		if model == contact.CCP {
-			out.Friction[k] += r.Slip() * r.Z[0]
+		_, speed := x.sides(r)
+		v := x.moving(i, d.residual)
+		for k := range r.N {
+			r.Z[k] += (r3.Dot(speed[k], v) + r.Left[k]) * r.Inverse[k]
 		}
 	}
 }

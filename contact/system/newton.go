@@ -9,7 +9,7 @@ import (
 	"clearance/contact"
 )
 
-// newton is the memory of proximalNewton. Velocities are relative to base = v_f + M⁻¹Jᵀλᵏ.
+// newton is the memory of proximalNewton. Velocities x are relative to base = L⁻¹Jᵀλᵏ.
 type newton struct {
 	outer, lambda []r3.Vec
 	curvature     [][3][3]float64
@@ -45,18 +45,18 @@ const (
 func (s *solver) proximalNewton(ctx context.Context, o *Options) (done bool) {
 	n, model := &s.newton, o.Model
 	c := len(s.rows)
-	for _, x := range []*[]r3.Vec{&n.outer, &n.lambda, &n.slip} {
+	for _, x := range [...]*[]r3.Vec{&n.outer, &n.lambda, &n.slip} {
 		resize(x, c)
 	}
 	resize(&n.curvature, c)
 	resize(&n.prox, c)
 	resize(&n.shift, c)
-	for _, x := range []*[]float64{&n.base, &n.v, &n.try, &n.measured, &n.gradient, &n.step} {
+	for _, x := range [...]*[]float64{&n.base, &n.v, &n.try, &n.measured, &n.gradient, &n.step} {
 		resize(x, s.n)
 	}
 	resize(&n.matrix, s.n*s.n)
 	resize(&n.pivots, s.n)
-	n.velocity = dot(s.free, s.free)
+	n.velocity = s.energy
 	copy(n.outer, s.lambda)
 	s.form(n.base, s.lambda)
 	rho, least := proxNCP, s.leastProx(o.Tolerance)
@@ -68,8 +68,7 @@ func (s *solver) proximalNewton(ctx context.Context, o *Options) (done bool) {
 		convex := model == contact.CCP || frozen > 0
 		for i := range s.rows {
 			r := &s.rows[i]
-			n.prox[i], n.shift[i], n.slip[i] = rho*r.H, 0, r3.Add(s.moving(i, n.base), r.offset)
-			n.slip[i].Z -= r.target
+			n.prox[i], n.shift[i], n.slip[i] = rho*r.H, 0, r3.Add(r.free, s.moving(i, n.base))
 			if convex && model == contact.NCP {
 				c := s.slip(i, n.base, n.outer[i])
 				n.shift[i] = r.Mu * math.Hypot(c.X, c.Y)
@@ -151,8 +150,13 @@ func (s *solver) inner(o *Options, convex bool) (used int, ended, done bool) {
 				return used, false, false
 			}
 			after := norm(n.gradient)
-			if convex && decrease <= costRounding*f {
-				if !(after <= g/2) { // the gradient is at its rounding error
+			if convex && decrease <= costRounding*f { // the cost tells nothing, the gradient may
+				if !(after <= g/2) && alpha > shortest {
+					alpha /= 2
+					continue
+				}
+				if !(after < g) { // it is at its rounding error, or at an edge of the cone
+					s.forces(n.v, convex)
 					return used, true, false
 				}
 			} else if convex {
@@ -194,7 +198,7 @@ func (s *solver) forces(v []float64, convex bool) {
 	n := &s.newton
 	n.energy = 0
 	for k, x := range v {
-		d := x + (n.base[k] - s.free[k])
+		d := x + n.base[k]
 		n.energy += d * d / 2
 		n.gradient[k] = x
 	}
@@ -231,102 +235,4 @@ func (s *solver) assemble() {
 			}
 		}
 	}
-}
-
-func identity(m []float64, n int) {
-	clear(m)
-	for i := range n {
-		m[i*n+i] = 1
-	}
-}
-
-// addOuter adds f·x·yᵀ.
-func addOuter(m []float64, n int, f float64, x, y []float64) {
-	if f == 0 {
-		return
-	}
-	for i, a := range x {
-		if a *= f; a != 0 {
-			line := m[i*n : (i+1)*n]
-			for j, b := range y {
-				line[j] += a * b
-			}
-		}
-	}
-}
-
-// factorLU factors a matrix in place with the largest pivots of the columns. It reports false if it is singular.
-func factorLU(m []float64, n int, pivots []int) bool {
-	for k := range n {
-		p := k
-		for i := k + 1; i < n; i++ {
-			if math.Abs(m[i*n+k]) > math.Abs(m[p*n+k]) {
-				p = i
-			}
-		}
-		pivots[k] = p
-		if p != k {
-			for j := range n {
-				m[k*n+j], m[p*n+j] = m[p*n+j], m[k*n+j]
-			}
-		}
-		pivot := m[k*n+k]
-		if !(math.Abs(pivot) > 0) {
-			return false
-		}
-		from := m[k*n : (k+1)*n]
-		for i := k + 1; i < n; i++ {
-			line := m[i*n : (i+1)*n]
-			if line[k] == 0 {
-				continue
-			}
-			f := line[k] / pivot
-			line[k] = f
-			for j := k + 1; j < n; j++ {
-				line[j] -= f * from[j]
-			}
-		}
-	}
-	return true
-}
-
-// solveLU replaces x by the solution, or by that of the transposed matrix.
-func solveLU(m []float64, n int, pivots []int, x []float64, transposed bool) {
-	if !transposed {
-		for k, p := range pivots[:n] {
-			x[k], x[p] = x[p], x[k]
-		}
-		for i := range n {
-			x[i] -= dot(m[i*n:i*n+i], x)
-		}
-		for i := n - 1; i >= 0; i-- {
-			x[i] = (x[i] - dot(m[i*n+i+1:(i+1)*n], x[i+1:])) / m[i*n+i]
-		}
-		return
-	}
-	for i := range n {
-		x[i] /= m[i*n+i]
-		for j := i + 1; j < n; j++ {
-			x[j] -= m[i*n+j] * x[i]
-		}
-	}
-	for i := n - 1; i >= 0; i-- {
-		for j := range i {
-			x[j] -= m[i*n+j] * x[i]
-		}
-	}
-	for k := n - 1; k >= 0; k-- {
-		x[k], x[pivots[k]] = x[pivots[k]], x[k]
-	}
-}
-
-func norm(x []float64) float64 { return math.Sqrt(dot(x, x)) }
-
-func finite(x []float64) bool {
-	for _, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return false
-		}
-	}
-	return true
 }

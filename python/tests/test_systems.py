@@ -140,5 +140,17 @@ def test_delassus(model: Any) -> None:
         have = (getattr(g, name) * direction).reshape(w, -1).sum(axis=1)
         np.testing.assert_allclose(have[checked], wanted[checked], rtol=1e-5, atol=1e-6, err_msg=name)
     matrix[3] *= -1
-    with pytest.raises(cl.ArrayError, match=r"delassus\[3\]: has the eigenvalue"):
-        contact.solve_delassus(matrix, free, p["friction"])
+    faulty = contact.solve_delassus(matrix, free, p["friction"])
+    assert faulty.ok[:3].all() and np.isnan(faulty.velocity[3]).all()
+    with pytest.raises(cl.RowError, match=r"world 3: delassus: number \d+ is .*positive semidefinite"):
+        faulty.raise_if_failed()
+
+
+def test_bounds() -> None:
+    """Bounds of the ccp cover the difference of a coarse and a fine solution at every contact; the ncp has none."""
+    p = problems(7)
+    coarse, fine = (contact.solve_system(**p, model="ccp", tolerance=t, bound=True) for t in (1e-2, 1e-12))
+    off = np.linalg.norm(np.einsum("wcan,wn->wca", p["jacobian"], coarse.velocity - fine.velocity), axis=2).max(1)
+    assert (off <= coarse.bound + fine.bound).all() and (fine.bound < 1e-3).all()
+    assert (coarse.primal < 1e-12).all() and (coarse.dual < 1).all() and (coarse.complementarity < 1).all()
+    assert np.isnan(contact.solve_system(**p, bound=True).bound).all()

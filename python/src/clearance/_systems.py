@@ -13,7 +13,7 @@ from ._arrays import Array, host, take
 from ._contact_derivatives import SMOOTHNESSES, cotangent
 from ._errors import ArrayError, OptionError
 from ._native import named, numbers
-from ._options import ArrayLike, Bools, Floats, Ints, one_of, real, whole
+from ._options import ArrayLike, Bools, Floats, Ints, flag, one_of, real, whole
 from ._problems import MODELS, STATUSES, Model, raise_first
 from ._result import Report, report_of
 
@@ -56,12 +56,17 @@ class SystemGradient:
 @dataclass(frozen=True, eq=False, repr=False)
 class SystemSolution:
     """The answers of W problems of :func:`solve_system`: ``impulse`` [W,C,3] along t1, t2 and n, ``velocity`` [W,N],
-    and ``residual``, ``scale``, ``steps`` and ``status`` [W] as those of :class:`Solution`."""
+    and ``residual``, ``scale``, ``primal``, ``dual``, ``complementarity``, ``bound``, ``steps`` and ``status`` [W] as
+    those of :class:`Solution`."""
 
     impulse: Floats
     velocity: Floats
     residual: Floats
     scale: Floats
+    primal: Floats
+    dual: Floats
+    complementarity: Floats
+    bound: Floats
     steps: Ints
     status: Ints
     record: nat.Report
@@ -89,7 +94,6 @@ class SystemSolution:
         changed since. See :meth:`Solution.vjp` for what derivatives are worth."""
         if velocity is None and impulse is None:
             raise OptionError("vjp: no cotangent; want velocity or impulse")
-        p = self._problem
         w, n = self.velocity.shape
         c = self.impulse.shape[1]
         given = {"velocity_bar": cotangent("velocity", velocity, (w, n))}
@@ -105,20 +109,58 @@ class SystemSolution:
             "offset": (w, c, 3),
         }
         out: dict[str, Array] = {f"{name}_gradient": np.zeros(shapes[name]) for name in _GRADIENTS}
-        out |= {"margin": np.zeros(w), "adjoint_residual": np.zeros(w), "nearest": np.zeros(w, np.int32)}
-        out |= {"smoothness": np.zeros(w, np.uint8), "mode": np.zeros((w, c), np.uint8)}
-        own = {"impulse": self.impulse, "residual": self.residual, "status": self.status}
-        records = named({**p, **own, **given, **out, **self._options})
-
-        def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
-            return cast(int, nat.native().system_vjp(records, len(records), ms, job, report, error))
-
-        _jobs.run(submit, (self, given, out, records))
+        _multiply(self, given, out)
         return SystemGradient(**{name.removesuffix("_gradient"): a for name, a in out.items()})
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{np.count_nonzero(self.status == i):,} {name}" for i, name in enumerate(STATUSES))
         return f"SystemSolution of {len(self.status):,} worlds: {counts}"
+
+
+def _multiply(s: SystemSolution | DelassusSolution, given: dict[str, Array], out: dict[str, Array]) -> None:
+    """Fill the gradients ``out`` of a solution, and its report, by cotangents."""
+    w, c = s.impulse.shape[:2]
+    out |= {"margin": np.zeros(w), "adjoint_residual": np.zeros(w), "nearest": np.zeros(w, np.int32)}
+    out |= {"smoothness": np.zeros(w, np.uint8), "mode": np.zeros((w, c), np.uint8)}
+    own = {"impulse": s.impulse, "residual": s.residual, "status": s.status}
+    records = named({**s._problem, **own, **given, **out, **s._options})
+
+    def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
+        return cast(int, nat.native().system_vjp(records, len(records), ms, job, report, error))
+
+    _jobs.run(submit, (s, given, out, records))
+
+
+def _solve(
+    problem: dict[str, Array], start: dict[str, Array], n: tuple[int, ...], options: dict[str, Any]
+) -> dict[str, Any]:
+    """The fields of the solution of problems whose velocities have the shape n."""
+    w, c = problem["friction"].shape
+    out: dict[str, Array] = {"impulse": np.zeros((w, c, 3)), "solved_velocity": np.zeros((w, *n))}
+    out |= {name: np.zeros(w) for name in ("residual", "scale", "primal", "dual", "complementarity", "bound")}
+    out |= {"steps": np.zeros(w, np.int32), "status": np.zeros(w, np.uint8)}
+    settings = numbers(
+        worlds=w,
+        contacts=c,
+        model=MODELS.index(one_of("model", options["model"], MODELS)),
+        tolerance=real("tolerance", options["tolerance"], 0, above=True),
+        max_steps=whole("max_steps", options["max_steps"], 1),
+        bound_wanted=int(flag("bound", options["bound"])),
+        workers=0 if options["workers"] is None else whole("workers", options["workers"], 1),
+        **({} if "delassus" in problem else {"velocities": n[0]}),
+    )
+    records = named({**problem, **start, **out, **settings})
+
+    def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
+        return cast(int, nat.native().system_solve(records, len(records), ms, job, report, error))
+
+    report = _jobs.run(submit, (problem, start, out, settings, records))
+    return out | {
+        "velocity": out.pop("solved_velocity"),
+        "record": report,
+        "_problem": problem,
+        "_options": settings,
+    }
 
 
 def solve_system(
@@ -135,6 +177,7 @@ def solve_system(
     model: Model = "ncp",
     tolerance: float = 1e-6,
     max_steps: int = 400,
+    bound: bool = False,
     workers: int | None = None,
 ) -> SystemSolution:
     """Solve the contact problems of W mechanisms of N velocities with up to C contacts, dense in float64.
@@ -146,7 +189,8 @@ def solve_system(
     warm [W,C,3] impulses to start from. count int [W] are the contacts of each world (default: C). Libraries of robots
     compute M and J, as :mod:`clearance.pinocchio` does with Pinocchio.
 
-    ``model`` and ``tolerance`` are those of :func:`solve`; all contacts of a world are one island.
+    ``model``, ``tolerance`` and ``bound`` are those of :func:`solve`; velocities that are joined by a number of M or by
+    a contact are an island, and ``max_steps`` limits the factorizations of each.
     """
     v = host("velocity", velocity, True)
     if v.ndim != 2:
@@ -167,31 +211,8 @@ def solve_system(
         if value is not None:
             problem[name] = take(name, value, np.float64, (c, *tail), w, True)
     start = {} if warm is None else {"warm": take("warm", warm, np.float64, (c, 3), w, True)}
-    out: dict[str, Array] = {
-        "impulse": np.zeros((w, c, 3)),
-        "solved_velocity": np.zeros((w, n)),
-        "residual": np.zeros(w),
-        "scale": np.zeros(w),
-        "steps": np.zeros(w, np.int32),
-        "status": np.zeros(w, np.uint8),
-    }
-    options = numbers(
-        worlds=w,
-        velocities=n,
-        contacts=c,
-        model=MODELS.index(one_of("model", model, MODELS)),
-        tolerance=real("tolerance", tolerance, 0, above=True),
-        max_steps=whole("max_steps", max_steps, 1),
-        workers=0 if workers is None else whole("workers", workers, 1),
-    )
-    records = named({**problem, **start, **out, **options})
-
-    def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
-        return cast(int, nat.native().system_solve(records, len(records), ms, job, report, error))
-
-    report = _jobs.run(submit, (problem, start, out, options, records))
-    velocities = out.pop("solved_velocity")
-    return SystemSolution(velocity=velocities, record=report, _problem=problem, _options=options, **out)
+    options = {"model": model, "tolerance": tolerance, "max_steps": max_steps, "bound": bound, "workers": workers}
+    return SystemSolution(**_solve(problem, start, (n,), options))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -207,49 +228,64 @@ class DelassusGradient:
     compliance: Floats
     smoothness: Ints
     margin: Floats
+    nearest: Ints
+    adjoint_residual: Floats
     mode: Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DelassusSolution:
     """The answers of W problems of :func:`solve_delassus`: ``impulse`` λ and ``velocity`` Gλ + g [W,C,3], along t1, t2
-    and n; ``residual``, ``scale``, ``steps`` and ``status`` [W] as those of :class:`Solution`."""
+    and n; ``residual``, ``scale``, ``primal``, ``dual``, ``complementarity``, ``bound``, ``steps`` and ``status`` [W]
+    as those of :class:`Solution`."""
 
     impulse: Floats
     velocity: Floats
     residual: Floats
     scale: Floats
+    primal: Floats
+    dual: Floats
+    complementarity: Floats
+    bound: Floats
     steps: Ints
     status: Ints
-    _delassus: Array
-    _system: SystemSolution
+    record: nat.Report
+    _problem: dict[str, Array]
+    _options: dict[str, Array | None]
+
+    @property
+    def report(self) -> Report:
+        """What became of the call: the first invalid world and its fault, the time."""
+        return report_of(self.record)
 
     @property
     def ok(self) -> Array:
         """Worlds that are solved to the tolerance."""
-        return self._system.ok
+        solved: Array = self.status == 0
+        return solved
 
     def raise_if_failed(self) -> None:
         """Raise :class:`RowError` if a world has no answer."""
-        self._system.raise_if_failed()
+        raise_first(~self.ok, STATUSES, self.status, self.report, "worlds")
 
     def vjp(self, *, velocity: ArrayLike | None = None, impulse: ArrayLike | None = None) -> DelassusGradient:
         """The gradients of a function by its gradients with respect to ``velocity`` and ``impulse`` [W,C,3]."""
         if velocity is None and impulse is None:
             raise OptionError("vjp: no cotangent; want velocity or impulse")
         w, c = self.impulse.shape[:2]
-        bar = cotangent("velocity", velocity, (w, c, 3)).reshape(w, 3 * c)
-        pushed = cotangent("impulse", impulse, (w, c, 3)) + (bar[:, None] @ self._delassus).reshape(w, c, 3)
-        g = self._system.vjp(impulse=pushed)
-        free = np.where((g.smoothness < 3)[:, None], g.offset.reshape(w, 3 * c) + bar, 0)
-        # Impulses of worlds with invalid input are NaN.
-        given = free[:, :, None] * np.where(self.ok[:, None], self.impulse.reshape(w, 3 * c), 0)[:, None]
-        return DelassusGradient(
-            given, free.reshape(w, c, 3), g.friction, g.target, g.compliance, g.smoothness, g.margin, g.mode
-        )
+        given = {"velocity_bar": cotangent("velocity", velocity, (w, c, 3))}
+        if impulse is not None:
+            given["impulse_bar"] = cotangent("impulse", impulse, (w, c, 3))
+        shapes = {"delassus": (w, 3 * c, 3 * c), "offset": (w, c, 3), "friction": (w, c), "target": (w, c)}
+        out: dict[str, Array] = {f"{name}_gradient": np.zeros(shape) for name, shape in shapes.items()}
+        out["compliance_gradient"] = np.zeros((w, c, 2))
+        _multiply(self, given, out)
+        fields = {name.removesuffix("_gradient"): a for name, a in out.items()}
+        return DelassusGradient(free=fields.pop("offset"), **fields)
 
     def __repr__(self) -> str:
-        return f"Delassus{self._system!r}"
+        counts = ", ".join(f"{np.count_nonzero(self.status == i):,} {name}" for i, name in enumerate(STATUSES))
+        return f"DelassusSolution of {len(self.status):,} worlds: {counts}"
 
 
 def solve_delassus(
@@ -264,37 +300,26 @@ def solve_delassus(
     model: Model = "ncp",
     tolerance: float = 1e-6,
     max_steps: int = 400,
+    bound: bool = False,
     workers: int | None = None,
 ) -> DelassusSolution:
     """Solve W contact problems by their Delassus matrices G = JM⁻¹Jᵀ [W,3C,3C], symmetric and positive semidefinite,
     and the velocities g of the contacts without impulses, ``free`` [W,C,3]: rows t1, t2, n of each contact. Other
-    arguments are those of :func:`solve_system`, which solves them with M = 1 and J = √G."""
+    arguments are those of :func:`solve_system`, which solves them with M = 1 and G = JJᵀ."""
     g = host("free", free, True)
     if g.ndim != 3 or g.shape[2] != 3:
         raise ArrayError("free", f"has the shape {list(g.shape)}, want [W, C, 3]")
     w, c = g.shape[:2]
-    matrix = take("delassus", delassus, np.float64, (3 * c, 3 * c), w, True)
-    for world in np.flatnonzero(~np.isfinite(matrix).all(axis=(1, 2))):
-        raise ArrayError("delassus", "is not finite", int(world))
-    values, vectors = np.linalg.eigh(matrix)
-    least = -1e-9 * np.abs(values).max(axis=1, initial=0)
-    for world in np.flatnonzero((values < least[:, None]).any(axis=1)):
-        raise ArrayError("delassus", f"has the eigenvalue {values[world, 0]:g}, want none below 0", int(world))
-    root = vectors * np.sqrt(np.maximum(values, 0))[:, None]
-    s = solve_system(
-        np.tile(np.eye(3 * c), (w, 1, 1)),
-        root.reshape(w, c, 3, 3 * c),
-        np.zeros((w, 3 * c)),
-        friction,
-        target,
-        compliance,
-        count=count,
-        offset=g,
-        warm=warm,
-        model=model,
-        tolerance=tolerance,
-        max_steps=max_steps,
-        workers=workers,
-    )
-    velocity = (matrix @ s.impulse.reshape(w, 3 * c, 1)).reshape(w, c, 3) + g
-    return DelassusSolution(s.impulse, velocity, s.residual, s.scale, s.steps, s.status, matrix, s)
+    problem: dict[str, Array] = {
+        "delassus": take("delassus", delassus, np.float64, (3 * c, 3 * c), w, True),
+        "offset": take("free", g, np.float64, (c, 3), w, True),
+        "friction": take("friction", friction, np.float64, (c,), w, True),
+        "count": np.full(w, c, np.int32) if count is None else take("count", count, np.int32, (), w, True),
+    }
+    if target is not None:
+        problem["target"] = take("target", target, np.float64, (c,), w, True)
+    if compliance is not None:
+        problem["compliance"] = take("compliance", compliance, np.float64, (c, 2), w, True)
+    start = {} if warm is None else {"warm": take("warm", warm, np.float64, (c, 3), w, True)}
+    options = {"model": model, "tolerance": tolerance, "max_steps": max_steps, "bound": bound, "workers": workers}
+    return DelassusSolution(**_solve(problem, start, (c, 3), options))
