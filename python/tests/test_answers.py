@@ -89,8 +89,8 @@ def test_quaternion_orders(engine: cl.Engine, pairs: Pairs) -> None:
     xyzw = [np.roll(q, -1, axis=1) for q in (quat_a, quat_b)]
     two = engine.distance(lib, a, b, pos_a, xyzw[0], pos_b, xyzw[1], quat="xyzw")
     assert one.distance.tobytes() == two.distance.tobytes()
-    with pytest.raises(TypeError):
-        engine.distance(lib, a, b, pos_a, quat_a, pos_b, quat_b)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="quat is missing"):
+        engine.distance(lib, a, b, pos_a, quat_a, pos_b, quat_b)
     with pytest.raises(cl.OptionError, match="wxyz"):
         engine.distance(lib, a, b, pos_a, quat_a, pos_b, quat_b, quat="wzyx")  # type: ignore[arg-type]
 

@@ -28,7 +28,7 @@ _PART: Final = 1 << 17
 _MANY: Final = 1 << 19
 
 
-def _in_parts(shape: tuple[int, ...], copy: Callable[[slice], None]) -> None:
+def in_parts(shape: tuple[int, ...], copy: Callable[[slice], None]) -> None:
     """Call ``copy`` with parts of the first axis of an array, in several threads if it is large.
 
     NumPy copies without the lock of the interpreter. The exception that is raised is that of the lowest part.
@@ -205,7 +205,7 @@ def fit(name: str, array: Array, dtype: Any, tail: tuple[int, ...], rows: int | 
                 raise ArrayError(name, f"{array[row]} is not an index", row)
         np.copyto(fitting[part], values, casting="unsafe")
 
-    _in_parts(array.shape, copy_part)
+    in_parts(array.shape, copy_part)
     return fitting
 
 
@@ -225,7 +225,7 @@ def reordered(array: Array, order: tuple[int, ...]) -> Array:
         for to, at, n in runs:
             result[part, ..., to : to + n] = array[part, ..., at : at + n]
 
-    _in_parts(array.shape, copy_part)
+    in_parts(array.shape, copy_part)
     return result
 
 

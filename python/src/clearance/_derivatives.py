@@ -106,10 +106,21 @@ def poses_of(
     for first, q in zip((0, 6), rotations, strict=True):
         parts += [flat[:, first : first + 3], rotation_gradient(flat[:, first + 3 : first + 6], q, order)]
     # The gradient of one pose that several rows have is the sum over these.
-    return [
-        part.reshape(-1, *shape).sum(axis=0) if shape[:-1] != lead else part.reshape(shape)
-        for part, shape in zip(parts, shapes, strict=True)
-    ]
+    return [_summed(part, shape, lead) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def _summed(part: Array, shape: tuple[int, ...], lead: tuple[int, ...]) -> Array:
+    """Rows of the axes ``lead``, added up to those of a shape that is repeated along them."""
+    own = shape[:-1]
+    if own == lead:
+        return part.reshape(shape)
+    if own == lead[len(lead) - len(own) :]:
+        added: Array = part.reshape(-1, *shape).sum(axis=0)
+        return added
+    rows = part.reshape(-1, *lead[len(lead) - len(own) :], shape[-1]).sum(axis=0)
+    once = tuple(i for i, n in enumerate(own) if n == 1)
+    total: Array = rows.sum(axis=once, keepdims=True)
+    return total
 
 
 ANSWER: Final = 10

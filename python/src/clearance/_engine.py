@@ -10,6 +10,7 @@ import os
 import threading
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack, cast
 
@@ -21,7 +22,7 @@ from ._arrays import Array, address, take, torch_device
 from ._bodies import listed_pairs
 from ._columns import QueryName
 from ._errors import ClosedError, OptionError
-from ._inputs import check_order, check_scene, pair_columns
+from ._inputs import check_scene, pair_columns
 from ._library import Library
 from ._options import (
     ArrayLike,
@@ -30,6 +31,8 @@ from ._options import (
     GrowthOptions,
     Order,
     PairOptions,
+    PoseLike,
+    PoseOptions,
     Precision,
     ProductOptions,
     QueryOptions,
@@ -46,6 +49,7 @@ from ._options import (
     whole,
 )
 from ._points import ContactPoints, contacts, scene_contacts
+from ._poses import About, read
 from ._probe import command
 from ._result import COLUMNS, Result, SceneResult, Tangent, column_shape, column_type, native_results, to_torch
 from ._rollout import Rollout, SceneRollout
@@ -63,9 +67,17 @@ _PAIR_OPTIONS: Final[dict[str | None, Any]] = {
 }
 
 
-def _shapes(pairs: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
-    """The shapes of pos_a, quat_a, pos_b, quat_b as they are given."""
-    return tuple(np.shape(x) for x in pairs[2:])
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A query of pairs: its rows, and what results have to know of how they were given."""
+
+    query: nat.Query
+    lead: tuple[int, ...]  # the axes of the rows
+    arrays: list[Array]  # those of pairs, and directions
+    order: str  # of the quaternions in gradients
+    shapes: tuple[tuple[int, ...], ...]  # of pos_a, quat_a, pos_b, quat_b
+    device: Any  # of PyTorch
+    about: About | None
 
 
 _keys: Final = itertools.count(1)
@@ -123,24 +135,28 @@ class Engine(nat.Owner):
         library: Library,
         a: ArrayLike,
         b: ArrayLike,
-        pos_a: ArrayLike,
-        quat_a: ArrayLike,
-        pos_b: ArrayLike,
-        quat_b: ArrayLike,
-        *,
-        quat: Rotation,
+        *poses: PoseLike,
+        quat: Rotation | None = None,
         **options: Unpack[DistanceOptions],
     ) -> Result:
         """The signed distance of N pairs: minus the penetration depth where a pair penetrates.
 
-        a, b: int32 [N], indices into the library. pos_a, pos_b: float64 [N,3]. quat_a, quat_b: float64 [N,4] in the
-        order that ``quat`` states, normalized on input; with quat="matrix" rotation matrices [N,3,3]. An argument
-        without the first axis, such as a=0 or a position [3], is that of all rows. :func:`transforms` takes apart
-        matrices [N,4,4].
+        a, b: int32 [N], indices into the library. ``poses`` are pose_a and pose_b, one for each row or one for all. A
+        pose is a matrix [N,4,4]; an object with ``rotation`` and ``translation``, such as pin.SE3 or SciPy's
+        RigidTransform, or a list of them; a pair (position [N,3], rotation), of a quaternion [N,4], a matrix [N,3,3] or
+        SciPy's Rotation; or position and quaternion [N,7]. Or ``poses`` are the four arrays pos_a, quat_a, pos_b,
+        quat_b. All may be given by name. Positions are in metres, in the world frame; float64 in the order "wxyz" is
+        used where it lies. ``quat`` is the order of quaternions, "wxyz" or "xyzw", which have no default; they are
+        normalized on input. With quat="matrix" quat_a and quat_b are rotation matrices [N,3,3].
+
+        Matrices are converted to quaternions, and answers are about these: ``report.rotation_error`` bounds how far a
+        matrix is from that of its quaternion. A matrix that is no rotation (R·Rᵀ differs from the identity by more than
+        1e-3, or a reflection) is an invalid row.
 
         Rows may have several leading axes, such as positions [B,T,N,3]: those of the poses that have most of them. The
-        results have the same ones. An argument may have the last of them alone, such as a [N]. Numbers of rows, in
-        errors and reports, count along all axes.
+        results have the same ones. An argument may have the last of them alone, such as a [N], or axes of length 1. An
+        argument without them, such as a=0 or a position [3], is that of all rows. Numbers of rows, in errors and
+        reports, count along all axes.
 
         Options: ``columns`` are the result columns (default: distance, gap, normal, witness_a, witness_b, status,
         iterations; those not requested are neither computed nor moved). Pairs beyond ``max_distance``, at least 0, are
@@ -157,60 +173,50 @@ class Engine(nat.Owner):
         of A, then of B, in world axes. ``derivative`` is "exact", "gumbel", "gaussian" or "zeroth", with ``epsilon``,
         ``samples``, ``rings`` and ``seed``. ``grad=True`` keeps a copy of the poses with the answers, for the
         column ``smoothness`` and the products :meth:`Result.vjp` and :meth:`Result.jvp` with derivatives.
+
+        Arguments that do not fit raise :class:`ArrayError`, options :class:`OptionError`. A row at fault (NaN, a
+        quaternion of zeros, no such shape) is invalid in the result, and the others are answered.
         """
-        arrays = (a, b, pos_a, quat_a, pos_b, quat_b)
-        return self._answer("distance", "max_distance", library, arrays, quat, options)
+        return self._answer("distance", "max_distance", library, (a, b, *poses), quat, options)
 
     def collide(
         self,
         library: Library,
         a: ArrayLike,
         b: ArrayLike,
-        pos_a: ArrayLike,
-        quat_a: ArrayLike,
-        pos_b: ArrayLike,
-        quat_b: ArrayLike,
-        *,
-        quat: Rotation,
+        *poses: PoseLike,
+        quat: Rotation | None = None,
         **options: Unpack[PairOptions],
     ) -> Result:
         """Whether each of N pairs is in contact; the result has the column status. See :meth:`distance`."""
-        return self._answer("collide", None, library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, options)
+        return self._answer("collide", None, library, (a, b, *poses), quat, options)
 
     def penetration(
         self,
         library: Library,
         a: ArrayLike,
         b: ArrayLike,
-        pos_a: ArrayLike,
-        quat_a: ArrayLike,
-        pos_b: ArrayLike,
-        quat_b: ArrayLike,
-        *,
-        quat: Rotation,
+        *poses: PoseLike,
+        quat: Rotation | None = None,
         **options: Unpack[PairOptions],
     ) -> Result:
         """The penetration depth, as a negative distance; separated pairs are only proved so. See :meth:`distance`."""
-        return self._answer("penetration", None, library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, options)
+        return self._answer("penetration", None, library, (a, b, *poses), quat, options)
 
     def growth(
         self,
         library: Library,
         a: ArrayLike,
         b: ArrayLike,
-        pos_a: ArrayLike,
-        quat_a: ArrayLike,
-        pos_b: ArrayLike,
-        quat_b: ArrayLike,
-        *,
-        quat: Rotation,
+        *poses: PoseLike,
+        quat: Rotation | None = None,
         **options: Unpack[GrowthOptions],
     ) -> Result:
         """The factor by which both shapes, scaled about their centers, just touch. See :meth:`distance`.
 
         Pairs beyond ``max_factor``, above 0, are only proved to lie beyond it.
         """
-        return self._answer("growth", "max_factor", library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, options)
+        return self._answer("growth", "max_factor", library, (a, b, *poses), quat, options)
 
     def query(
         self,
@@ -218,24 +224,20 @@ class Engine(nat.Owner):
         library: Library,
         a: ArrayLike,
         b: ArrayLike,
-        pos_a: ArrayLike,
-        quat_a: ArrayLike,
-        pos_b: ArrayLike,
-        quat_b: ArrayLike,
-        *,
-        quat: Rotation,
+        *poses: PoseLike,
+        quat: Rotation | None = None,
         **options: Unpack[QueryOptions],
     ) -> Result:
         """Any query by name; ``cut_off`` is a value of the query beyond which rows are only proved to lie beyond."""
-        return self._answer(query, "cut_off", library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, options)
+        return self._answer(query, "cut_off", library, (a, b, *poses), quat, options)
 
     def _answer(
         self,
         query: str,
         cut_off: str | None,
         library: Library,
-        pairs: tuple[Any, Any, Any, Any, Any, Any],
-        quat: str,
+        pairs: tuple[Any, ...],
+        quat: str | None,
         options: Mapping[str, Any],
     ) -> Result:
         """Answer a list of pairs; ``cut_off`` is the name of the option that this query has for it."""
@@ -244,7 +246,8 @@ class Engine(nat.Owner):
         grad = flag("grad", o["grad"])
         if grad:
             o["columns"] = _derivatives.with_needed(query, n, o["columns"])
-        q, lead, arrays = self._ask(query, cut_off, library, pairs, quat, o)
+        asked = self._ask(query, cut_off, library, pairs, quat, o, options)
+        q, lead, arrays = asked.query, asked.lead, asked.arrays
         record = nat.Pairs(len(arrays[0]), *map(address, arrays))
         results, columns_out = self._results(q, lead, o["out"])
         if not self._number:
@@ -254,32 +257,35 @@ class Engine(nat.Owner):
             return cast(int, n.submit(self._number, q, record, results, ms, job, report, error))
 
         report = _jobs.run(submit, (arrays, columns_out, q))
-        device = torch_device(pairs[2], pairs[4], pairs[0])
         answered = None
         if grad:
-            shapes = _shapes(pairs)
-            answered = _derivatives.Answered.of(self, q, arrays[:6], columns_out, quat, shapes, device, lead)
-        return cast(Result, self._result(q, report, columns_out, device, answered=answered))
+            answered = _derivatives.Answered.of(
+                self, q, arrays[:6], columns_out, asked.order, asked.shapes, asked.device, lead
+            )
+        return cast(Result, self._result(q, report, columns_out, asked.device, answered=answered, about=asked.about))
 
     def _ask(
         self,
         query: str,
         cut_off: str | None,
         library: Library,
-        pairs: tuple[Any, Any, Any, Any, Any, Any],
-        quat: str,
+        pairs: tuple[Any, ...],
+        quat: str | None,
         o: Mapping[str, Any],
-    ) -> tuple[nat.Query, tuple[int, ...], list[Array]]:
-        """A query of pairs by its options, the axes of its rows, and their arrays: those of pairs, and directions."""
+        given: Mapping[str, Any],
+    ) -> _Asked:
+        """A query of pairs by its options; those that the caller has given may be poses."""
         copy = flag("copy", o["copy"])
         q = self._query(query, library, o, None if cut_off is None else o[cut_off], cut_off or "cut_off")
         self._derivative(q, *(o[name] for name in _derivatives.OPTIONS))
-        check_order(quat)
-        lead, arrays = pair_columns(*pairs, quat, copy)
+        a, b, *sides = pairs
+        poses = read(sides, given, quat, copy)
+        lead, arrays = pair_columns(a, b, poses, copy)
         if o["warm_start"] is not None:
             directions = take("warm_start", o["warm_start"], np.float64, (*lead[1:], 3), lead[0], copy)
             arrays.append(directions.reshape(-1, 3))
-        return q, lead, arrays
+        device = poses.device if poses.device is not None else torch_device(a)
+        return _Asked(q, lead, arrays, poses.stated, poses.shapes, device, poses.about)
 
     # -- products with derivatives ------------------------------------------------------------------------------------
 
@@ -289,12 +295,8 @@ class Engine(nat.Owner):
         library: Library,
         a: ArrayLike,
         b: ArrayLike,
-        pos_a: ArrayLike,
-        quat_a: ArrayLike,
-        pos_b: ArrayLike,
-        quat_b: ArrayLike,
-        *,
-        quat: Rotation,
+        *poses: PoseLike,
+        quat: Rotation | None = None,
         distance: ArrayLike | None = None,
         normal: ArrayLike | None = None,
         witness_a: ArrayLike | None = None,
@@ -309,8 +311,7 @@ class Engine(nat.Owner):
         distance alone normals and witnesses count as they are, as in the column d_distance by itself: it costs less,
         and is as exact as they are, in double precision 1e-4 for depths of curved shapes and 1e-12 for most other rows.
         """
-        pairs = (a, b, pos_a, quat_a, pos_b, quat_b)
-        posed = self._product(query, library, pairs, quat, options)
+        posed = self._product(query, library, (a, b, *poses), quat, options)
         return posed.vjp((distance, normal, witness_a, witness_b), wrt, {})
 
     def jvp(
@@ -319,33 +320,35 @@ class Engine(nat.Owner):
         library: Library,
         a: ArrayLike,
         b: ArrayLike,
-        pos_a: ArrayLike,
-        quat_a: ArrayLike,
-        pos_b: ArrayLike,
-        quat_b: ArrayLike,
-        twists: ArrayLike,
-        *,
-        quat: Rotation,
+        *poses: PoseLike,
+        twists: ArrayLike | None = None,
+        quat: Rotation | None = None,
         **options: Unpack[ProductOptions],
     ) -> Tangent:
-        """The derivative of the answers of N pairs along ``twists`` [N,12], without the answers: see :meth:`vjp`."""
-        posed = self._product(query, library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, options)
-        return posed.jvp(twists, (None,) * 4, {})
+        """The derivative of the answers of N pairs along ``twists`` [N,12], without the answers: see :meth:`vjp`.
+
+        Twists are the velocity of the position in metres and the angular velocity in radians, of A, then of B, in world
+        axes. They may stand behind the poses, too.
+        """
+        sides: list[Any] = list(poses)
+        along = sides.pop() if twists is None and len(sides) % 2 else twists
+        posed = self._product(query, library, (a, b, *sides), quat, options)
+        return posed.jvp(along, (None,) * 4, {})
 
     def _product(
         self,
         query: str,
         library: Library,
-        pairs: tuple[Any, Any, Any, Any, Any, Any],
-        quat: str,
+        pairs: tuple[Any, ...],
+        quat: str | None,
         options: Mapping[str, Any],
     ) -> _derivatives.Posed:
         o = filled("products with derivatives", ProductOptions, options)
         _derivatives.with_needed(query, self._native, None)
         o["columns"] = None
-        q, lead, arrays = self._ask(query, "cut_off", library, pairs, quat, o)
-        device = torch_device(pairs[2], pairs[4], pairs[0])
-        return _derivatives.Posed(self, q, tuple(arrays), quat, _shapes(pairs), device, lead)
+        asked = self._ask(query, "cut_off", library, pairs, quat, o, options)
+        q, arrays = asked.query, tuple(asked.arrays)
+        return _derivatives.Posed(self, q, arrays, asked.order, asked.shapes, asked.device, asked.lead)
 
     def rollout_of_shapes(
         self,
@@ -453,16 +456,13 @@ class Engine(nat.Owner):
         library: Library,
         a: ArrayLike,
         b: ArrayLike,
-        pos_a: ArrayLike,
-        quat_a: ArrayLike,
-        pos_b: ArrayLike,
-        quat_b: ArrayLike,
-        *,
-        quat: Rotation,
+        *poses: PoseLike,
+        quat: Rotation | None = None,
         max_gap: float,
         world: ArrayLike | None = None,
         grad: bool = False,
         copy: bool = True,
+        **named: Unpack[PoseOptions],
     ) -> ContactPoints:
         """The contact points of N pairs with a clearance of at most ``max_gap`` metres: up to four a pair, a row each.
 
@@ -470,8 +470,8 @@ class Engine(nat.Owner):
         Curved shapes touch at one point, capsules side by side at two. ``grad=True`` keeps a copy of the poses, for
         :meth:`ContactPoints.vjp`.
         """
-        pairs = (a, b, pos_a, quat_a, pos_b, quat_b)
-        return contacts(self, library, pairs, quat, max_gap, world, flag("copy", copy), flag("grad", grad))
+        keep = flag("copy", copy)
+        return contacts(self, library, a, b, read(poses, named, quat, keep), max_gap, world, keep, flag("grad", grad))
 
     def scene_contacts(
         self, scene: Scene, poses: ArrayLike, *, quat: Order | None = None, max_gap: float
@@ -620,6 +620,7 @@ class Engine(nat.Owner):
         device: Any,
         more: Mapping[str, Any] | None = None,
         answered: _derivatives.Answered | None = None,
+        about: About | None = None,
     ) -> Any:
         n = self._native
         every: dict[str, Any] = {**columns, **(more or {})}
@@ -627,7 +628,7 @@ class Engine(nat.Owner):
             every = {k: to_torch(c, device) if isinstance(c, np.ndarray) else c for k, c in every.items()}
         query, precision = n.about["queries"][q.query]["name"], n.precisions[q.precision]
         kind = Result if more is None else SceneResult
-        return kind(**every, query=query, precision=precision, _record=report, _answered=answered)
+        return kind(**every, query=query, precision=precision, _record=report, _answered=answered, _about=about)
 
 
 __all__ = ["COLUMNS", "Engine", "Library", "Rollout"]

@@ -15,31 +15,31 @@ from ._errors import ArrayError, CopyError, OptionError
 from ._kinematics import quaternions
 from ._library import Library
 from ._pairs import Pairs
+from ._poses import Given, check_homogeneous
 from ._result import to_torch
 
-ORDERS: Final = ("wxyz", "xyzw", "matrix")
-
 _TO_WXYZ: Final = (3, 0, 1, 2)
-_NAMES: Final = ("a", "b", "pos_a", "pos_b", "quat_a", "quat_b")
 _TAILS: Final[tuple[tuple[int, ...], ...]] = ((), (), (3,), (3,), (4,), (4,))
 _TYPES: Final = (*[np.dtype(np.int32)] * 2, *[np.dtype(np.float64)] * 4)
 
 
-def pair_columns(
-    a: Any, b: Any, pos_a: Any, quat_a: Any, pos_b: Any, quat_b: Any, order: str, copy: bool
-) -> tuple[tuple[int, ...], list[Array]]:
+def pair_columns(a: Any, b: Any, poses: Given, copy: bool) -> tuple[tuple[int, ...], list[Array]]:
     """The leading axes of the rows, and the arrays of these N rows: a, b [N], pos_a, pos_b [N,3], quat_a, quat_b [N,4]
     ("wxyz").
 
     The leading axes are those of the poses that have most of them. An argument without them is that of all rows, and
-    one with the last of several, such as a [N] beside positions [B,T,N,3], is repeated along the others.
+    one with the last of several, such as a [N] beside positions [B,T,N,3], is repeated along the others; so are axes of
+    length 1 of an argument that has several.
     """
+    pos_a, quat_a, pos_b, quat_b = poses.values
+    named = poses.names
+    names = ("a", "b", named[0], named[2], named[1], named[3])
     values = [a, b, pos_a, pos_b, quat_a, quat_b]
     for i, value in enumerate(values):
         if type(value) is not np.ndarray:
-            values[i] = host(_NAMES[i], value, copy)
+            values[i] = host(names[i], value, copy)
     first = values[0]
-    if order == "wxyz" and first.ndim == 1:  # what fits as it is, in little time
+    if poses.order == "wxyz" and first.ndim == 1:  # what fits as it is, in little time
         rows = len(first)
         shapes = ((rows,), (rows,), (rows, 3), (rows, 3), (rows, 4), (rows, 4))
         for value, shape, dtype in zip(values, shapes, _TYPES, strict=True):
@@ -47,65 +47,70 @@ def pair_columns(
                 break
         else:
             return (rows,), values
-    if order != "wxyz":
-        convert = _of_matrices if order == "matrix" else _of_xyzw
-        values[4:] = [convert(name, v, copy) for name, v in zip(_NAMES[4:], values[4:], strict=True)]
-    lead, of = leading(values)
+    if poses.order == "xyzw":
+        values[4:] = [_of_xyzw(name, v, copy) for name, v in zip(names[4:], values[4:], strict=True)]
+    lead, of = leading(values, names)
+    given = poses.tails
+    tails = ((), (), given[0], given[2], given[1], given[3])
     for i, value in enumerate(values):
-        values[i] = _batched(_NAMES[i], value, _TYPES[i], _TAILS[i], lead, of, copy)
+        values[i] = _batched(names[i], value, _TYPES[i], _TAILS[i], tails[i], lead, of, copy)
     return lead, values
 
 
-def leading(values: Sequence[Array]) -> tuple[tuple[int, ...], str]:
+def leading(values: Sequence[Array], names: Sequence[str]) -> tuple[tuple[int, ...], str]:
     """The leading axes of the rows of six arrays, and the name of the first one that has them."""
     axes = [len(lead_of(v, t)) for v, t in zip(values, _TAILS, strict=True)]
     most = max(axes[2:]) or max(axes[:2])
     if most == 0:
         return (1,), ""
     first = axes.index(most, 2 if most > 1 and most in axes[2:] else 0)  # by the poses, where there are several
-    return values[first].shape[:most], _NAMES[first]
+    lead = values[first].shape[:most]
+    for value, n in zip(values, axes, strict=True):
+        own = value.shape[:n]
+        if 1 < n <= most and all(i == j or 1 in (i, j) for i, j in zip(own, lead[most - n :], strict=True)):
+            lead = np.broadcast_shapes(lead, own)
+    return lead, names[first]
+
+
+def repeated(own: tuple[int, ...], lead: tuple[int, ...]) -> bool:
+    """Whether an array with the leading axes ``own`` is repeated along the axes of the rows."""
+    last = lead[len(lead) - len(own) :]
+    return own == last or (len(own) == len(last) > 1 and all(i in (1, j) for i, j in zip(own, last, strict=True)))
 
 
 def _batched(
-    name: str, value: Array, dtype: Any, tail: tuple[int, ...], lead: tuple[int, ...], of: str, copy: bool
+    name: str,
+    value: Array,
+    dtype: Any,
+    tail: tuple[int, ...],
+    given: tuple[int, ...],
+    lead: tuple[int, ...],
+    of: str,
+    copy: bool,
 ) -> Array:
-    """An argument as the array of N rows [N, *tail]."""
+    """An argument as the array of N rows [N, *tail]. Its last axes were ``given`` when the caller passed it."""
     own = value.shape[: max(value.ndim - len(tail), 0)]
-    if own != lead and own == lead[len(lead) - len(own) :] and value.shape[len(own) :] == tail:
+    fits = value.shape[len(own) :] == tail
+    if own != lead and fits and repeated(own, lead):
         if not copy:
             raise CopyError(name, "is one for all rows, which takes a copy, and copy=False")
         value = np.ascontiguousarray(np.broadcast_to(value, (*lead, *tail)))
-    elif lead[1:] and value.shape != (*lead, *tail):
-        want = ", ".join(map(str, (*lead, *tail)))
-        few = ", ".join(map(str, (*lead[1:], *tail)))
-        raise ArrayError(
-            name, f"has the shape {list(value.shape)}, want [{want}], whose leading axes are those of {of}, or [{few}]"
-        )
+    elif value.shape != (*lead, *tail):
+        shape = [*own, *given] if fits else list(value.shape)
+        want = ", ".join(map(str, (*lead, *given)))
+        if lead[1:]:
+            few = ", ".join(map(str, (*lead[1:], *given)))
+            want += f"], whose leading axes are those of {of}, or [{few}"
+        raise ArrayError(name, f"has the shape {shape}, want [{want}]")
     return fit(name, value, dtype, (*lead[1:], *tail), lead[0], copy).reshape(math.prod(lead), *tail)
-
-
-def check_order(quat: Any) -> None:
-    """Raise OptionError for what is no order of quaternions."""
-    if quat not in ORDERS:
-        raise OptionError(f'quat: {quat!r}, want "wxyz", "xyzw" or "matrix"')
 
 
 def _of_xyzw(name: str, array: Array, copy: bool) -> Array:
     if array.shape[-1:] != (4,):
-        return array  # which fit refuses
+        return array  # which is refused with its shape
     if not copy:
         raise CopyError(name, 'is in the order "xyzw", which takes a copy, and copy=False')
     return reordered(array, _TO_WXYZ)
-
-
-def _of_matrices(name: str, array: Array, copy: bool) -> Array:
-    if not copy:
-        raise CopyError(name, "is of rotation matrices, which are converted, and copy=False")
-    if array.ndim < 2 or array.shape[-2:] != (3, 3):
-        raise ArrayError(name, f'has the shape {list(array.shape)}, want [N, 3, 3] or [3, 3] with quat="matrix"')
-    if array.dtype.kind not in "fiu":
-        raise ArrayError(name, f"is {array.dtype}, want real numbers")
-    return quaternions(array.astype(np.float64))
 
 
 def transforms(matrices: Any) -> tuple[Any, Any]:
@@ -119,14 +124,8 @@ def transforms(matrices: Any) -> tuple[Any, Any]:
     array = host("matrices", matrices, True)
     if array.ndim < 2 or array.shape[-2:] != (4, 4):
         raise ArrayError("matrices", f"has the shape {list(array.shape)}, want [..., 4, 4]")
-    if array.dtype.kind not in "fiu":
-        raise ArrayError("matrices", f"is {array.dtype}, want real numbers")
+    check_homogeneous("matrices", array)
     array = array.astype(np.float64)
-    wrong = (np.abs(array[..., 3, :] - [0, 0, 0, 1]) > 1e-9).any(axis=-1).ravel()
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        last = array.reshape(-1, 4, 4)[row, 3].tolist()
-        raise ArrayError("matrices", f"the last row is {last}, want [0, 0, 0, 1]", row)
     position, rotation = np.ascontiguousarray(array[..., :3, 3]), quaternions(array[..., :3, :3])
     if is_torch(matrices):
         return to_torch(position, matrices.device), to_torch(rotation, matrices.device)

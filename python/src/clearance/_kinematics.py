@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from . import _native as nat
-from ._arrays import Array, host
+from ._arrays import Array, host, in_parts
 from ._errors import ArrayError, FileError
 from ._native import named, numbers
 from ._options import PoseArray, with_order
@@ -256,36 +256,75 @@ def with_others(lead: tuple[int, ...], known: int, others: Any, count: int, out:
 
 
 def quaternions(matrices: Array) -> Array:
-    """Unit quaternions (w, x, y, z) [..., 4] of rotation matrices [..., 3, 3].
+    """The quaternions of :func:`converted`."""
+    return converted(matrices)[0]
 
-    Of the four formulas, that with the largest divisor is taken for each matrix, so that rounding stays at a few units.
-    A matrix that is no rotation gives NaN, and so an invalid row: one with a NaN, a reflection, or one whose product
-    with its transpose differs from the identity by more than 1e-3.
+
+# What of the error of :func:`converted` may be rounding: the entries of the matrix of a quaternion are off by 16 units
+# in the last place of 1 at most (ten for its products and sums, six for a length that is 1 to three), the norm of nine
+# of them by 48; the rest covers that of the differences and of the norm.
+_ROUNDING: Final = 64 * 2.0**-53
+
+
+def converted(matrices: Array) -> tuple[Array, float]:
+    """Unit quaternions (w, x, y, z) [..., 4] of rotation matrices [..., 3, 3], float64, and how far they are off.
+
+    Of the four formulas of Shepperd's method, that with the largest divisor is taken for each matrix, so that rounding
+    stays at a few units. A matrix that is no rotation gives NaN, and so an invalid row: one with a NaN, a reflection,
+    or one whose product with its transpose differs from the identity by more than 1e-3.
+
+    The number bounds the Frobenius norm of the difference of each matrix that is one from that of its quaternion: a
+    point at the distance r of the origin moves by r times it at most.
     """
-    m = matrices
-    xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
-    # 4 w², 4 x², 4 y², 4 z²
-    squares = np.stack([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz], axis=-1)
-    zy, xz, yx = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
-    xy, xz_sum, yz = m[..., 0, 1] + m[..., 1, 0], m[..., 0, 2] + m[..., 2, 0], m[..., 1, 2] + m[..., 2, 1]
-    products = np.empty((*m.shape[:-2], 4, 4))  # row i: 4 q_i q_j
-    for i, row in enumerate(
-        (
-            (squares[..., 0], zy, xz, yx),
-            (zy, squares[..., 1], xy, xz_sum),
-            (xz, xy, squares[..., 2], yz),
-            (yx, xz_sum, yz, squares[..., 3]),
-        )
-    ):
-        for j, value in enumerate(row):
-            products[..., i, j] = value
-    best = np.argmax(squares, axis=-1)
-    q: Array = np.take_along_axis(products, best[..., None, None], axis=-2)[..., 0, :]
-    q /= np.linalg.norm(q, axis=-1, keepdims=True)
-    error = np.abs(m @ np.swapaxes(m, -1, -2) - np.eye(3)).max(axis=(-2, -1), initial=0)
-    with np.errstate(invalid="ignore"):
-        q[~(error <= 1e-3) | (np.linalg.det(m) < 0)] = np.nan
-    return q
+    lead = matrices.shape[:-2]
+    flat = matrices.reshape(-1, 9)
+    q: Array = np.empty((len(flat), 4))
+    errors: list[float] = [0.0]
+
+    def convert(part: slice) -> None:
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # of what is no rotation
+            # Columns, in which each operation is one of many rows.
+            xx, xy, xz, yx, yy, yz, zx, zy, zz = m = np.ascontiguousarray(flat[part].T)
+            # 4 w², 4 x², 4 y², 4 z², and row i of the products 4 q_i q_j
+            squares = 1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz
+            w_x, w_y, w_z = zy - yz, xz - zx, yx - xy
+            x_y, x_z, y_z = xy + yx, xz + zx, yz + zy
+            rows = (
+                (squares[0], w_x, w_y, w_z),
+                (w_x, squares[1], x_y, x_z),
+                (w_y, x_y, squares[2], y_z),
+                (w_z, x_z, y_z, squares[3]),
+            )
+            most, chosen = squares[0], list(rows[0])
+            for square, row in zip(squares[1:], rows[1:], strict=True):
+                more = square > most
+                most = np.where(more, square, most)
+                chosen = [np.where(more, new, old) for new, old in zip(row, chosen, strict=True)]
+            w, x, y, z = chosen
+            size = np.sqrt(w * w + x * x + y * y + z * z)
+            w, x, y, z = w / size, x / size, y / size, z / size
+            off = np.zeros_like(w)  # of the product with the transpose from the identity
+            for i in range(3):
+                for j in range(i, 3):
+                    dot = m[3 * i] * m[3 * j] + m[3 * i + 1] * m[3 * j + 1] + m[3 * i + 2] * m[3 * j + 2]
+                    off = np.maximum(off, np.abs(dot - (i == j)))
+            determinant = xx * (yy * zz - yz * zy) - xy * (yx * zz - yz * zx) + xz * (yx * zy - yy * zx)
+            good = (off <= 1e-3) & (determinant > 0)
+            apart = (
+                *(xx - (1 - 2 * (y * y + z * z)), yy - (1 - 2 * (x * x + z * z)), zz - (1 - 2 * (x * x + y * y))),
+                *(xy - 2 * (x * y - w * z), yx - 2 * (x * y + w * z), xz - 2 * (x * z + w * y)),
+                *(zx - 2 * (x * z - w * y), yz - 2 * (y * z - w * x), zy - 2 * (y * z + w * x)),
+            )
+            squared = np.zeros_like(w)
+            for d in apart:
+                squared += d * d
+        errors.append(float(np.sqrt(squared[good].max(initial=0))))
+        for k, column in enumerate((w, x, y, z)):
+            q[part, k] = np.where(good, column, np.nan)
+
+    if len(flat):
+        in_parts(flat.shape, convert)
+    return q.reshape(*lead, 4), max(errors) + _ROUNDING
 
 
 # The codes of kinds in the native library.

@@ -60,6 +60,28 @@ _Three: TypeAlias = _Item | Sequence[_Two]
 _Four: TypeAlias = _Item | Sequence[_Three]
 ArrayLike: TypeAlias = _Item | Sequence[_Four]
 
+
+class HasRotation(Protocol):
+    """A pose with the attributes (or methods) ``rotation`` and ``translation``: pin.SE3, scipy's RigidTransform."""
+
+    @property
+    def rotation(self) -> Any: ...
+    @property
+    def translation(self) -> Any: ...
+
+
+class HasMatrix(Protocol):
+    """A rotation that gives its matrix, as scipy's Rotation does."""
+
+    def as_matrix(self) -> Any: ...
+
+
+# What an argument of poses takes: matrices [..., 4, 4], positions with quaternions [..., 7], a pair of position and
+# rotation, an object, and nested sequences of all these.
+_Pose: TypeAlias = ArrayLike | HasRotation | tuple[ArrayLike, ArrayLike | HasMatrix]
+_Poses: TypeAlias = _Pose | Sequence[_Pose]
+PoseLike: TypeAlias = _Poses | Sequence[_Poses]
+
 # Columns of results. Those that may be None, because they were not requested, are "| Any" in place of "| None": what
 # the caller has requested needs no check for None, and any other use of an array is still seen. Answers of poses that
 # are tensors of PyTorch are tensors, which typing.cast says.
@@ -112,7 +134,18 @@ class InputOptions(DerivativeOptions, total=False):
     warm_start: Any
 
 
-class PairOptions(SolverOptions, InputOptions, total=False):
+class PoseOptions(TypedDict, total=False):
+    """Poses of pairs by name, in place of those by position: pose_a and pose_b, or the other four."""
+
+    pose_a: PoseLike
+    pose_b: PoseLike
+    pos_a: ArrayLike
+    quat_a: ArrayLike
+    pos_b: ArrayLike
+    quat_b: ArrayLike
+
+
+class PairOptions(PoseOptions, SolverOptions, InputOptions, total=False):
     """Options of queries of lists of pairs."""
 
     out: Result | Mapping[str, Any] | None
@@ -137,7 +170,7 @@ class QueryOptions(PairOptions, total=False):
     cut_off: float | None
 
 
-class ProductOptions(MethodOptions, InputOptions, total=False):
+class ProductOptions(PoseOptions, MethodOptions, InputOptions, total=False):
     """Options of products with the derivatives of any query of pairs."""
 
     cut_off: float | None

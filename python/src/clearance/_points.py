@@ -15,10 +15,11 @@ from ._arrays import Array, address, take, take_rows
 from ._bodies import Body, Surface
 from ._derivatives import poses_of
 from ._errors import ClosedError, OptionError
-from ._inputs import check_order, pair_columns
+from ._inputs import pair_columns
 from ._kinematics import normalized, product, rotated
 from ._native import named, numbers
 from ._options import Floats, Ints, one_of, order_of, real, to_wxyz
+from ._poses import About, Given
 from ._result import Poses, Report, report_of
 
 if TYPE_CHECKING:
@@ -135,11 +136,12 @@ class ContactPoints:
     part_a: Array | None = None
     part_b: Array | None = None
     _call: Call | None = None
+    _about: About | None = None  # the poses
 
     @property
     def report(self) -> Report:
         """What became of the call."""
-        return report_of(self.record)
+        return report_of(self.record, self._about, tuple(self.status.shape))
 
     def vjp(
         self,
@@ -180,20 +182,19 @@ class ContactPoints:
 def contacts(
     engine: Engine,
     library: Library,
-    pairs: tuple[Any, Any, Any, Any, Any, Any],
-    quat: str,
+    a: Any,
+    b: Any,
+    poses: Given,
     max_gap: float,
     world: Any,
     copy: bool,
     grad: bool = False,
 ) -> ContactPoints:
     """See :meth:`Engine.contacts`."""
-    check_order(quat)
     most = real("max_gap", max_gap, 0)
     if most == np.inf:
         raise OptionError("max_gap: inf, want a length in metres")
-    a, b, pos_a, quat_a, pos_b, quat_b = pairs
-    lead, arrays = pair_columns(a, b, pos_a, quat_a, pos_b, quat_b, quat, copy)
+    lead, arrays = pair_columns(a, b, poses, copy)
     rows = len(arrays[0])
     worlds = None if world is None else take("world", world, np.int32, lead[1:], lead[0], copy).ravel()
     record = nat.Pairs(rows, *map(address, arrays))
@@ -232,14 +233,15 @@ def contacts(
         columns["status"].reshape(lead),
         columns["count"].reshape(lead),
         report,
+        _about=poses.about,
         _call=None
         if not grad
         else Call(
             engine,
             library,
             [x.copy() for x in arrays],
-            quat,
-            tuple(np.shape(x) for x in pairs[2:]),
+            poses.stated,
+            poses.shapes,
             lead,
             most,
             columns["count"],
@@ -282,8 +284,8 @@ def scene_contacts(engine: Engine, scene: Scene, poses: Any, quat: str | None, m
     shapes = [np.array([placed[r[1 + w]][r[3 + w]][0] for r in rows], np.int32) for w in (0, 1)]
     a, b = (np.tile(s, worlds) for s in shapes)
     world = np.repeat(np.arange(worlds, dtype=np.int32), len(rows))
-    pairs = (a, b, gather(0, 1, 3), gather(0, 2, 4), gather(1, 1, 3), gather(1, 2, 4))
-    found = contacts(engine, scene.library, pairs, "wxyz", max_gap, world, True)
+    sides = Given((gather(0, 1, 3), gather(0, 2, 4), gather(1, 1, 3), gather(1, 2, 4)), "wxyz", "wxyz")
+    found = contacts(engine, scene.library, a, b, sides, max_gap, world, True)
     of = columns[found.pair % max(len(rows), 1)]
     return replace(found, pair=of[:, 0], part_a=of[:, 3], part_b=of[:, 4])
 

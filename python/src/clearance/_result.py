@@ -15,8 +15,12 @@ from ._arrays import Array, address, is_torch
 from ._columns import TABLE, Columns
 from ._errors import NotFoundError, OptionError, RowError
 from ._options import INT64, Bools, DerivativeOptions, Floats, Ints, whole
+from ._poses import About
 
 SEPARATED, TOUCHING, PENETRATING, UNDECIDED, INVALID = range(5)
+# A rotation error that texts need not mention: some hundred units of rounding.
+_ROUNDED: Final = 1e-13
+
 STATUSES: Final = ("separated", "touching", "penetrating", "undecided", "invalid")
 
 # Arguments of the package by the columns of files and row errors.
@@ -76,6 +80,11 @@ class Report:
 
     ``counts`` are the rows by status. ``worst_gap`` is the largest gap of a decided row relative to the scale of the
     tolerance, in row ``worst_row`` (-1 if there is none). ``error`` is the first invalid row: argument, row, reason.
+
+    ``rotation_error`` is 0 for quaternions. Of poses that were given as matrices it bounds the Frobenius norm of the
+    difference of each rotation from that of the quaternion that answers are about; rounding alone gives about 1e-14.
+    Points at a distance of at most r from the origins of their shapes move by r·rotation_error at most, and so does
+    the signed distance for each body.
     """
 
     rows: int
@@ -90,13 +99,17 @@ class Report:
     worst_gap: float
     worst_row: int
     error: tuple[str, int, str] | None
+    rotation_error: float = 0.0
 
 
-def report_of(r: nat.Report) -> Report:
+def report_of(r: nat.Report, about: About | None = None, lead: tuple[int, ...] = ()) -> Report:
+    """What became of a call; ``about`` are its poses and ``lead`` the axes of its rows."""
     error: tuple[str, int, str] | None = None
     if r.error_row >= 0:
         column: str = r.error_column.decode()
         error = (_ARGUMENTS.get(column, column), int(r.error_row), r.error_reason.decode(errors="replace"))
+        if about is not None:
+            error = about.named(error, lead)
     return Report(
         rows=r.rows,
         done=r.done,
@@ -110,6 +123,7 @@ def report_of(r: nat.Report) -> Report:
         worst_gap=r.worst_gap,
         worst_row=r.worst_row,
         error=error,
+        rotation_error=0.0 if about is None else about.error,
     )
 
 
@@ -143,11 +157,12 @@ class Result(Columns):
     precision: str = "single"
     _record: nat.Report = field(default_factory=nat.Report)
     _answered: Any = None  # a _derivatives.Answered, or a _scene_derivatives.Step
+    _about: About | None = None  # the poses
 
     @property
     def report(self) -> Report:
         """What became of the call: counts, back end, time."""
-        return report_of(self._record)
+        return report_of(self._record, self._about, tuple(self.status.shape))
 
     @property
     def rows(self) -> int:
@@ -284,6 +299,8 @@ class Result(Columns):
                 if report.worst_row >= 0:
                     line += f", gap at most {report.worst_gap:.2g} of the scale"
                 lines.append(line)
+        if report.rotation_error > _ROUNDED:
+            lines.append(f"  the matrices differ from rotations by {report.rotation_error:.2g} at most")
         if report.error is not None:
             lines.append("  first invalid: {}[{}]: {}".format(*report.error))
         present = [n for n in COLUMNS if self.__dict__[n] is not None]

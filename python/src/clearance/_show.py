@@ -19,8 +19,9 @@ from ._arrays import Array, address, host, take_batch
 from ._errors import ArrayError, OptionError
 from ._inputs import RowBodies, pair_columns
 from ._library import Library
-from ._options import INT32, Order, one_of, order_of, real, to_wxyz, whole
+from ._options import INT32, Rotation, one_of, order_of, real, to_wxyz, whole
 from ._page import View
+from ._poses import read, seven
 from ._result import STATUSES, UNDECIDED, Result, SceneResult, host_array
 from ._scene import Scene
 from ._sweep import CONTACT, FREE, STATES, SweepResult
@@ -41,7 +42,7 @@ _TRACES: Final = 1_000
 def show(
     result: Result | SweepResult,
     *question: Any,
-    quat: Order | None = None,
+    quat: Rotation | None = None,
     rows: Any = None,
     most: int = 100,
     trace: Any = (),
@@ -53,10 +54,11 @@ def show(
     """A page that shows rows of a result in a table to sort: shapes, witnesses, normal, support planes, error ball,
     the Minkowski difference; and of a growth distance the scaled shapes.
 
-    ``question`` is what the result answers: ``show(r, library, a, b, pos_a, quat_a, pos_b, quat_b, quat="wxyz")`` for a
-    pair list, ``show(r, scene, poses, quat="wxyz")`` for a rollout of a scene or a sweep. Sweeps are shown at the
-    earliest known contact, and free rows where they are closest; they play along their way points. A rollout whose
-    worlds are the steps of one trajectory plays with ``dt``, the seconds between two of them.
+    ``question`` is what the result answers: ``show(r, library, a, b, pos_a, quat_a, pos_b, quat_b, quat="wxyz")`` or
+    ``show(r, library, a, b, pose_a, pose_b)`` for a pair list, ``show(r, scene, poses, quat="wxyz")`` for a rollout of
+    a scene or a sweep. Sweeps are shown at the earliest known contact, and free rows where they are closest; they play
+    along their way points. A rollout whose worlds are the steps of one trajectory plays with ``dt``, the seconds
+    between two of them.
 
     The rows are those without an answer, then those of the least distance, ``most`` of them. ``rows`` are those among
     which they are chosen, as a mask like ``r.hit``; or all to show, as indices into the flattened result. A page has
@@ -76,13 +78,15 @@ def show(
     traced = _listed("trace", steps if steps.size else np.zeros(0, np.int64), len(status), _TRACES)
     chosen = [*chosen, *sorted(set(traced) - set(chosen))]
     scene_given = len(question) == 2 and isinstance(question[0], Scene)
-    pairs_given = not moving and len(question) == 7 and isinstance(question[0], Library)
+    pairs_given = not moving and len(question) in (5, 7) and isinstance(question[0], Library)
     if scene_given:
-        quat = order_of(quat, question[1])
-    if quat not in ("wxyz", "xyzw") or not (scene_given or pairs_given):
+        joined, quat, _ = seven("poses", question[1], quat)
+        quat = order_of(quat, joined)
+        question = (question[0], joined)
+    if not (scene_given or pairs_given):
         raise OptionError(
-            "want show(result, library, a, b, pos_a, quat_a, pos_b, quat_b, quat=…) or "
-            'show(result, scene, poses, quat=…) with quat "wxyz" or "xyzw"'
+            "want show(result, library, a, b, pose_a, pose_b), show(result, library, a, b, pos_a, quat_a, pos_b, "
+            "quat_b, quat=…) or show(result, scene, poses, quat=…)"
         )
     if dt is not None and (moving or not scene_given):
         raise OptionError("dt: the seconds between worlds that are steps of a rollout; this result is of none")
@@ -275,11 +279,9 @@ class _Pairs:
 
     unit = ""
 
-    def __init__(
-        self, rows: int, quat: str, library: Library, a: Any, b: Any, pos_a: Any, quat_a: Any, pos_b: Any, quat_b: Any
-    ) -> None:
+    def __init__(self, rows: int, quat: str | None, library: Library, a: Any, b: Any, *poses: Any) -> None:
         self.library = library
-        _, arrays = pair_columns(a, b, pos_a, quat_a, pos_b, quat_b, quat, True)
+        _, arrays = pair_columns(a, b, read(poses, {}, quat, True), True)
         if len(arrays[0]) != rows:
             raise ArrayError("a", f"and the other arrays have {len(arrays[0])} rows, want {rows}, those of the result")
         self.shapes, self.positions, self.rotations = arrays[:2], arrays[2:4], arrays[4:]
@@ -412,7 +414,7 @@ def bodies_described(bodies: Sequence[Any]) -> list[tuple[str, list[doc.Placed]]
 class _Standing(_Bodies):
     """The bodies of the rows of a rollout, whose worlds may be the steps of a trajectory, dt seconds apart."""
 
-    def __init__(self, result: Result, quat: str, scene: Scene, poses: Any, *, dt: float | None) -> None:
+    def __init__(self, result: Result, quat: Any, scene: Scene, poses: Any, *, dt: float | None) -> None:
         if not isinstance(result, SceneResult):
             raise OptionError("the result is not one of a scene")
         super().__init__(result, scene)
@@ -444,7 +446,7 @@ class _Moving(_Bodies):
 
     unit = "way points"
 
-    def __init__(self, result: SweepResult, quat: str, scene: Scene, poses: Any) -> None:
+    def __init__(self, result: SweepResult, quat: Any, scene: Scene, poses: Any) -> None:
         super().__init__(result, scene)
         array = host("poses", poses, True)
         points, m = array.shape[-3] if array.ndim > 3 else 0, self.row_bodies.bodies.shape[-1]

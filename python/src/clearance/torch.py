@@ -18,15 +18,16 @@ from typing import Any, Final, NamedTuple, Unpack
 
 from ._engine import Engine
 from ._errors import OptionError
-from ._graph_torch import operation, reals, tensor, torch
+from ._graph_torch import operation, reals, torch
 from ._library import Library
-from ._options import DistanceOptions, Order, SweepGraphOptions
+from ._options import DistanceOptions, Order, PoseOptions, SweepGraphOptions
 from ._result import Result
 from ._scene import Scene
 from ._sweep import SweepResult
 from ._torch_contact import Run, Solved, State, run, solve, step
 from ._torch_pairs import answers as graph_answers
 from ._torch_pairs import compiled
+from ._torch_poses import sides
 
 
 class Answers(NamedTuple):
@@ -47,26 +48,24 @@ def distance(
     library: Library,
     a: Any,
     b: Any,
-    pos_a: Any,
-    quat_a: Any,
-    pos_b: Any,
-    quat_b: Any,
-    *,
-    quat: Order,
+    *poses: Any,
+    quat: Order | None = None,
     **options: Unpack[DistanceOptions],
 ) -> tuple[Any, Result]:
     """The signed distances of N pairs [N], differentiable in the poses, and the whole result, which is not.
 
     The arguments are those of :meth:`Engine.distance`; the precision is "double" unless said otherwise. Poses are
-    tensors, positions [N,3] or [3] and quaternions [N,4] or [4], which need not be unit. ``derivative`` and its options
-    say which gradient is taken, and ``result.smoothness`` where it is exact; rows without an answer are NaN
+    tensors: positions [N,3] or [3] and quaternions [N,4] or [4], which need not be unit, or in place of these four
+    pose_a and pose_b, as matrices [N,4,4], pairs (position, rotation) or positions with quaternions [N,7]. Gradients of
+    matrices are those of their quaternions by the entries, in which a step has to stay on rotations. ``derivative`` and
+    its options say which gradient is taken, and ``result.smoothness`` where it is exact; rows without an answer are NaN
     with a zero gradient. A second derivative raises :class:`OptionError`.
 
     In torch.compile the call is one operator of the graph, without a break, and under torch.vmap and torch.func.grad
     one batch. The result is None there, and options are those of the solver and of derivatives: ``columns``, ``copy``
     and ``warm_start`` are refused by name.
     """
-    r = answers(engine, library, a, b, pos_a, quat_a, pos_b, quat_b, quat=quat, **options)
+    r = answers(engine, library, a, b, *poses, quat=quat, **options)
     return r.distance, r.result
 
 
@@ -75,27 +74,21 @@ def answers(
     library: Library,
     a: Any,
     b: Any,
-    pos_a: Any,
-    quat_a: Any,
-    pos_b: Any,
-    quat_b: Any,
-    *,
-    quat: Order,
+    *poses: Any,
+    quat: Order | None = None,
     **options: Unpack[DistanceOptions],
 ) -> Answers:
     """Distances, normals and witnesses of N pairs, differentiable in the poses. See :func:`distance`."""
-    if quat not in ("wxyz", "xyzw"):
-        raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw": rotation matrices have no free entries')
+    tensors, order = sides(poses, options, quat)
     if options.get("out") is not None:
         raise OptionError("out: arrays to fill cannot be part of a graph")
-    options.setdefault("precision", "double")
-    if compiled(pos_a, quat_a, pos_b, quat_b):
-        return Answers(*graph_answers(engine, library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, dict(options)))
-    options["grad"] = True
-    tensors = tuple(map(tensor, (pos_a, quat_a, pos_b, quat_b)))
+    given: dict[str, Any] = {"precision": "double"}
+    given |= {name: value for name, value in options.items() if name not in PoseOptions.__annotations__}
+    if compiled(*tensors):
+        return Answers(*graph_answers(engine, library, (a, b, *tensors), order, given))
+    given["grad"] = True
     with torch.no_grad():
-        p, q, r, s = tensors
-        result = engine.distance(library, a, b, p, q, r, s, quat=quat, **options)
+        result = engine.distance(library, a, b, *tensors, quat=order, **given)
 
     def pull(cotangents: Any) -> Any:
         return result.vjp(**dict(zip(_NAMES, cotangents, strict=True)), wrt="poses")
