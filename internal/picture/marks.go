@@ -159,7 +159,8 @@ func drawMarks(out *image.NRGBA, c *camera.Camera, marks []mark) error {
 		}
 		a, b := ends[i][0], ends[i][1]
 		at := [2]float64{(a.x + b.x) / 2, (a.y + b.y) / 2}
-		if err := label(out, at, 15*unit, m.label, colorOf(m.color), &plates); err != nil {
+		steep := math.Abs(b.y-a.y) > math.Abs(b.x-a.x)
+		if err := label(out, at, steep, 15*unit, m.label, colorOf(m.color), &plates); err != nil {
 			return err
 		}
 	}
@@ -220,9 +221,9 @@ func polygon(out *image.NRGBA, corners [][2]float64, ink color.Color) {
 
 var labelFont = sync.OnceValues(func() (*opentype.Font, error) { return opentype.Parse(gomedium.TTF) })
 
-// label draws a text on a plate near a point, within the picture and off the plates of other labels: above it if there
-// is place.
-func label(out *image.NRGBA, at [2]float64, size float64, text string, ink color.Color,
+// label draws a text on a plate near the middle of a segment, within the picture and off the plates of other labels: at
+// the right of a steep segment and above another one, if there is place.
+func label(out *image.NRGBA, at [2]float64, steep bool, size float64, text string, ink color.Color,
 	plates *[]image.Rectangle) error {
 	parsed, err := labelFont()
 	if err != nil {
@@ -236,10 +237,15 @@ func label(out *image.NRGBA, at [2]float64, size float64, text string, ink color
 	wide, high := float64(font.MeasureString(face, text))/64+0.8*size, 1.5*size
 	var left, top float64
 	var plate image.Rectangle
-	for k := range 24 { // rings of places: above, below, at the right and the left, and so on
+	for k := range 24 { // rings of places on four sides
 		away := size * (1.55 + 1.6*float64(k/4))
 		left, top = at[0]-wide/2, at[1]-high/2
-		switch k % 4 {
+		side := k % 4
+		if steep {
+			side = (side + 2) % 4
+			away -= 0.7 * size
+		}
+		switch side {
 		case 0:
 			top -= away
 		case 1:
