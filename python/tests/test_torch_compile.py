@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import NO_TORCH, Pairs, full
+from test_contact_derivatives import single
 from test_derivatives import smooth
+from test_sweep_derivatives import moving
+from test_tape import moving as moving_on_ground
 
 import clearance as cl
 
 if importlib.util.find_spec("torch") is None:
     pytest.skip(NO_TORCH, allow_module_level=True)
 
-from clearance.torch import answers, distance
+from clearance.torch import answers, contact_time, distance, run, solve, step
 
 torch: Any = pytest.importorskip("torch")
 
@@ -151,3 +154,91 @@ def test_inductor(engine: cl.Engine, pairs: Pairs) -> None:
     compiled(*got).backward()
     for x, y in zip(want, got, strict=True):
         np.testing.assert_allclose(y.grad, x.grad, rtol=1e-10, atol=1e-13)
+
+
+def close(function: Any, inputs: list[Any]) -> None:
+    """A function compiles without a break, and has the values and gradients of the uncompiled one."""
+    torch._dynamo.reset()
+    compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+    want = [x.clone().requires_grad_() for x in inputs]
+    got = [x.clone().requires_grad_() for x in inputs]
+    value, other = function(*want), compiled(*got)
+    torch.testing.assert_close(other, value, rtol=1e-9, atol=1e-12)
+    value.backward()
+    other.backward()
+    assert any(x.grad.abs().max() > 1e-4 for x in want)
+    for x, y in zip(want, got, strict=True):
+        assert y.grad.dtype == x.dtype
+        torch.testing.assert_close(y.grad, x.grad, rtol=1e-6, atol=1e-9)
+
+
+def test_problems() -> None:
+    """Contact problems in a graph, with the mask that weights the loss."""
+    problem = {name: torch.tensor(x) for name, x in single(6).items()}
+    reals = ["mass", "velocity", "friction", "arm_a"]
+
+    def loss(*x: Any) -> Any:
+        s: Any = solve(**{**problem, **dict(zip(reals, x, strict=True))}, tolerance=1e-12)
+        weight = torch.as_tensor(s.result.smoothness == 0)[:, None, None]
+        return (weight * s.velocity).square().sum() + (weight * s.impulse).sum()
+
+    close(loss, [problem[name] for name in reals])
+
+
+@pytest.mark.parametrize("forces", ["one", "each"])
+def test_runs(forces: str) -> None:
+    """Steps and runs in a graph, as functions of states, forces and frictions."""
+    sim, state, force = moving_on_ground(4)
+    f = torch.tensor(np.stack([force] * 3) if forces == "each" else force)
+
+    def loss(p: Any, q: Any, v: Any, s: Any, f: Any, mu: Any) -> Any:
+        r: Any = run(sim, (p, q, v, s), f, steps=3, every=2 if forces == "each" else 1, friction=mu)
+        return r.position.square().sum() + r.last.spin.sum() + r.rotation[..., 1].sum()
+
+    close(loss, [*map(torch.tensor, state), f, torch.tensor([0.3, 0.2], dtype=torch.float64)])
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda *x: step(sim, x[:4], x[4]), fullgraph=True, backend="aot_eager")
+    after: Any = compiled(*map(torch.tensor, state), torch.tensor(force))
+    r = sim.run(*state, quat="wxyz", steps=1, force=force, tape=True)
+    np.testing.assert_array_equal(after.position, r.position[0])
+    np.testing.assert_array_equal(after.run.margin, r.margin)
+    np.testing.assert_array_equal(after.run.smoothness == 0, r.smooth)
+    single_precision = compiled(*(torch.tensor(x, dtype=torch.float32) for x in (*state, force)))
+    assert single_precision.position.dtype == torch.float32
+    np.testing.assert_allclose(single_precision.position, r.position[0], rtol=1e-4, atol=1e-5)
+
+
+def test_times(engine: cl.Engine) -> None:
+    """Times of contact in a graph, weighted by their mask."""
+    scene, way = moving(6, 2)
+
+    def loss(x: Any) -> Any:
+        found: Any = contact_time(engine, scene, x, quat="xyzw", reduce="world")
+        mask = found[1].smoothness if torch.compiler.is_compiling() else torch.as_tensor(found[1].time_smoothness)
+        return torch.where(mask == 1, found[0], torch.zeros_like(found[0])).sum()
+
+    close(loss, [torch.tensor(way)])
+
+
+def test_calls_as_operators() -> None:
+    """PyTorch's own checks of the operator of a run; there is no second derivative."""
+    sim, state, force = moving_on_ground(2)
+    torch._dynamo.reset()
+    calls: Any = importlib.import_module("clearance._torch_calls")
+    seen: list[Any] = []
+    plain = calls._operator
+
+    def noted(args: Any, number: int) -> Any:
+        seen.append((args, number))
+        return plain(args, number)
+
+    calls._operator = noted
+    try:
+        inputs = [torch.tensor(x, requires_grad=True) for x in (*state, force)]
+        out = calls.stepped(sim, inputs[:4], inputs[4], 2, "wxyz", "discrete", {})[0]
+    finally:
+        calls._operator = plain
+    torch.library.opcheck(plain, seen[0], test_utils=("test_schema", "test_faketensor"))
+    gradient = torch.autograd.grad(out[0].sum(), inputs[4], create_graph=True)[0]
+    with pytest.raises(cl.OptionError, match="no second derivatives"):
+        gradient.sum().backward()

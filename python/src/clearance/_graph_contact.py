@@ -77,6 +77,15 @@ STATE: Final = ("position", "rotation", "velocity", "spin")
 WIDTHS: Final = (3, 4, 3, 3)
 VALUES: Final = tuple(Values.__annotations__)
 
+
+def tails_of(bodies: int, steps: int, each: bool) -> dict[str, Shape]:
+    """The axes of the arguments of a run behind those of worlds; ``each``: forces are those of each step."""
+    m = bodies
+    tails: dict[str, Shape] = {name: (m, width) for name, width in zip(STATE, WIDTHS, strict=True)}
+    tails["force"] = (steps, m, 6) if each else (m, 6)
+    return tails | {"mass": (m,), "friction": (m,), "restitution": (m,), "inertia": (m, 6), "gravity": (3,)}
+
+
 # A simulation has one state; calls come from threads of JAX and of PyTorch.
 _lock: Final = threading.RLock()
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Unpack
 from . import contact
 from ._calls import kept
 from ._errors import OptionError
-from ._graph_contact import STATE, VALUES, WIDTHS, StepsCall
+from ._graph_contact import STATE, VALUES, StepsCall, tails_of
 from ._jax_graph import graph, jnp
 from ._options import Order, Values, check_names, one_of, whole
 from ._tape import Impacts
@@ -77,16 +77,14 @@ def run(
     if len(state) < 4:
         raise OptionError(f"state: {len(state)} arrays, want position, rotation, velocity and spin")
     given = {name: jnp.asarray(x) for name, x in zip(STATE, state, strict=False)}
-    m = sim.bodies
-    tails: dict[str, tuple[int, ...]] = {name: (m, width) for name, width in zip(STATE, WIDTHS, strict=True)}
+    each = False
     if force is not None:
         given["force"] = jnp.asarray(force)
         each = given["force"].ndim > given["position"].ndim
-        tails["force"] = (steps, m, 6) if each else (m, 6)
+    tails = tails_of(sim.bodies, steps, each)
     for name, value in values.items():
         if value is not None:
             given[name] = jnp.asarray(value)
-    tails |= {"mass": (m,), "friction": (m,), "restitution": (m,), "inertia": (m, 6), "gravity": (3,)}
     for name, x in given.items():
         tail = tails[name]
         if x.ndim < len(tail) or x.shape[x.ndim - len(tail) :] != tail:

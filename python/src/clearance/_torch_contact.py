@@ -11,15 +11,17 @@ from ._errors import OptionError
 from ._graph_torch import host, operation, reals, torch
 from ._options import Order, SolveGraphOptions, Values, check_names, defaults, one_of
 from ._tape import Impacts
+from ._torch_calls import solved, stepped
 
 
 class Solved(NamedTuple):
     """The solutions of W contact problems: velocity [W,B,6] and impulse [W,C,3] (in the frames of the contacts), which
-    are differentiable; and the whole result, whose ``smooth`` and ``margin`` [W] are masks to weight losses with."""
+    are differentiable; and the whole result, whose ``smooth`` and ``margin`` [W] are masks to weight losses with. In a
+    graph that torch.compile makes it is :class:`SolvedMasks`, tensors."""
 
     velocity: Any
     impulse: Any
-    result: contact.Solution
+    result: Any  # contact.Solution
 
 
 def solve(
@@ -43,8 +45,11 @@ def solve(
     of ``frame`` is by each of its numbers as if they were independent: build it from what is learned. A world without a
     solution is NaN with a zero gradient. A second derivative raises :class:`OptionError`.
     """
-    check_names("clearance.torch.solve", options, list(defaults(SolveGraphOptions)))
+    check_names("clearance.torch.solve", options, _SOLVES)
     given = (mass, inertia, velocity, arm_a, arm_b, frame, friction, target, compliance)
+    if torch.compiler.is_compiling():
+        every = {"count": count, "body_a": body_a, "body_b": body_b, **dict(zip(PARAMETERS, given, strict=True))}
+        return Solved(*solved(every, dict(options)))
     tensors = {name: reals(name, x) for name, x in zip(PARAMETERS, given, strict=True) if x is not None}
     whole = {"count": count, "body_a": body_a, "body_b": body_b}
     for name, value in whole.items():
@@ -73,27 +78,28 @@ class State(NamedTuple):
 
     A state that a step returns has besides, which a caller may leave out, ``run``: the trajectory of the step, whose
     ``smooth``, ``margin`` and ``status`` are masks to weight losses with; and ``warm``: the contact impulses that the
-    next step starts from. Without these it starts from zero, and takes longer to the same tolerance.
+    next step starts from. Without these it starts from zero, and takes longer to the same tolerance. In a graph that
+    torch.compile makes ``run`` are :class:`Masks`, tensors, and ``warm`` is None.
     """
 
     position: Any
     rotation: Any
     velocity: Any
     spin: Any
-    run: contact.Trajectory | None = None
+    run: Any = None  # contact.Trajectory
     warm: contact.State | None = None
 
 
 class Run(NamedTuple):
     """Recorded states of a run: position [R,W,M,3], rotation [R,W,M,4], velocity and spin [R,W,M,3], which are
-    differentiable; the trajectory, whose ``smooth`` and ``margin`` [T,W] are masks to weight losses with; and the last
-    state, to go on with."""
+    differentiable; the trajectory, whose ``smooth`` and ``margin`` [T,W] are masks to weight losses with (in a graph
+    that torch.compile makes :class:`Masks` of all steps); and the last recorded state, to go on with."""
 
     position: Any
     rotation: Any
     velocity: Any
     spin: Any
-    trajectory: contact.Trajectory
+    trajectory: Any  # contact.Trajectory
     last: State
 
 
@@ -133,6 +139,10 @@ def run(
     is left at the last state. A second derivative raises :class:`OptionError`.
     """
     check_names("clearance.torch.run", values, list(Values.__annotations__))
+    if torch.compiler.is_compiling() and len(state) >= 4:
+        (p, q, v, s), masks = stepped(sim, state[:4], force, steps, quat, impacts, dict(values))
+        p, q, v, s = (x[every - 1 :: every] for x in (p, q, v, s))
+        return Run(p, q, v, s, masks, State(p[-1], q[-1], v[-1], s[-1], masks, None))
     first = [reals(name, x) for name, x in zip(_STATE, state, strict=False)]
     if len(first) < 4:
         raise OptionError(f"state: {len(first)} tensors, want position, rotation, velocity and spin")
@@ -163,4 +173,5 @@ def run(
     return Run(p, q, v, s, trajectory, State(end[0], end[1], end[2], end[3], trajectory, sim.state()))
 
 
+_SOLVES: Final = tuple(defaults(SolveGraphOptions))
 _STATE: Final = ("position", "rotation", "velocity", "spin")

@@ -23,7 +23,7 @@ from ._library import Library
 from ._options import DistanceOptions, Order, PoseOptions, SweepGraphOptions
 from ._result import Result
 from ._scene import Scene
-from ._sweep import SweepResult
+from ._torch_calls import ContactMasks, Masks, SolvedMasks, timed
 from ._torch_contact import Run, Solved, State, run, solve, step
 from ._torch_pairs import answers as graph_answers
 from ._torch_pairs import compiled
@@ -99,14 +99,17 @@ def answers(
 
 def contact_time(
     engine: Engine, scene: Scene, poses: Any, *, quat: Order | None = None, **options: Unpack[SweepGraphOptions]
-) -> tuple[Any, SweepResult]:
+) -> tuple[Any, Any]:
     """The times of the first contacts of a scene that moves [W,P], differentiable in the way points, and the result of
     the sweep, which is not.
 
     The arguments are those of :meth:`Engine.sweep`, poses a tensor [W,T,M,7] whose quaternions need not be unit. A time
     is :attr:`SweepResult.time`; where ``result.differentiable`` is false it is that of the sweep, NaN without a known
-    contact, with a zero gradient: weight losses by this mask, with ``torch.where``.
+    contact, with a zero gradient: weight losses by this mask, with ``torch.where``. In a graph that torch.compile makes
+    the second is :class:`ContactMasks`, tensors.
     """
+    if torch.compiler.is_compiling():
+        return timed(engine, scene, poses, quat, dict(options))
     way = reals("poses", poses)
     with torch.no_grad():
         result = engine.sweep(scene, way, quat=quat, grad=True, **options)
@@ -118,4 +121,18 @@ def contact_time(
 
 _NAMES: Final = ("distance", "normal", "witness_a", "witness_b")
 
-__all__ = ["Answers", "Run", "Solved", "State", "answers", "contact_time", "distance", "run", "solve", "step"]
+__all__ = [
+    "Answers",
+    "ContactMasks",
+    "Masks",
+    "Run",
+    "Solved",
+    "SolvedMasks",
+    "State",
+    "answers",
+    "contact_time",
+    "distance",
+    "run",
+    "solve",
+    "step",
+]
