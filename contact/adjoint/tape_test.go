@@ -218,6 +218,24 @@ func TestRunAgainstDifferences(t *testing.T) {
 	}
 }
 
+// TestTapeMemory: a tape of T steps keeps √T states, so that 16 times as many steps take 4 times the memory, but for
+// the state at the end and the rounding of √T.
+func TestTapeMemory(t *testing.T) {
+	var bytes [3]float64
+	for i, steps := range []int{100, 400, 1600} {
+		s := startedSimulation(t, "stack4", 2, 0)
+		tape, err := Run(context.Background(), s, steps, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes[i] = float64(tape.Bytes())
+	}
+	t.Logf("bytes %v", bytes)
+	if !(bytes[1] <= 2.1*bytes[0] && bytes[2] <= 2.1*bytes[1]) {
+		t.Errorf("bytes %v of tapes of 100, 400 and 1,600 steps", bytes)
+	}
+}
+
 // TestRunBits: gradients of runs have the same bits for any number of workers, and for every length of a segment.
 func TestRunBits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 6))
