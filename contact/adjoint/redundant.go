@@ -63,7 +63,7 @@ func (x *Steps) redundant(r *contact.PartRecord, report *StepReport) {
 		}
 		if first := x.anchorOf(this.body, this.other); first == nil {
 			x.anchors = append(x.anchors, this)
-		} else if !(first.angle(&this, r.TimeStep) <= mostAngle) {
+		} else if !first.follows(&this, r.TimeStep) {
 			report.worse(Boundary, 0)
 			return
 		}
@@ -79,18 +79,17 @@ func (x *Steps) anchorOf(body, other int32) *anchor {
 	return nil
 }
 
-// angle is the sum of both angles of a contact and another one of the same bodies.
-func (x *anchor) angle(y *anchor, dt float64) (sum float64) {
-	d := r3.Sub(y.at, x.at)
-	size := length(d)
-	if size == 0 { // the same point, at a distance of zero
-		return 0
-	}
-	d = r3.Scale(1/size, d)
+// follows reports whether the sum of both angles of a contact and another one of the same bodies is small.
+func (x *anchor) follows(y *anchor, dt float64) bool {
+	d, inclined := r3.Sub(y.at, x.at), 0.0
 	for _, z := range [2]*anchor{x, y} {
 		if !z.held {
-			sum = max(sum, math.Abs(dot(d, z.normal)))
+			inclined = max(inclined, math.Abs(dot(d, z.normal)))
 		}
 	}
-	return sum + dt*max(length(cross(x.spin, d)), length(cross(y.spin, d)))
+	rotates := length(cross(x.spin, d))
+	if y.spin != x.spin { // of two bodies that impulses do not move
+		rotates = max(rotates, length(cross(y.spin, d)))
+	}
+	return inclined+dt*rotates <= mostAngle*length(d)
 }
