@@ -65,6 +65,7 @@
 //
 // [AuditContacts] recomputes velocities, residuals and the identity of energy of a solution of package contact from its
 // impulses. Residuals of Coulomb's law bound no error. Bounds of the convex relaxation are tried by a second solution.
+// [AuditSystems] does the same for mechanisms of package contact/system; it refutes bounds below what contacts violate.
 //
 // # Contact points
 //
