@@ -318,6 +318,11 @@ def test_steps_by_numbers_of_worlds(bits64: None) -> None:
         by = (by[0], by[1] - g.friction[0], by[2] - g.gravity[0])
     np.testing.assert_allclose(by[1], 0, atol=1e-9)
     np.testing.assert_allclose(by[2], 0, atol=1e-9)
+    parts = np.tile([0, 0, 0, 1.0, 0, 0, 0], (4, sim.parts, 1))
+    moved = jax.grad(lambda x: run(sim, state, force, steps=4, parts_pose=x, masks=False).position.sum())(parts)
+    want = sim.run(*state, quat="wxyz", steps=4, force=force, tape=True).vjp(position=1.0).parts_pose
+    np.testing.assert_allclose(moved[..., :3], want[..., :3], rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(moved[..., 4:], 2 * want[..., 3:], rtol=1e-9, atol=1e-15)
     with pytest.raises(cl.OptionError, match="force: is int32"):
         step(sim, state, np.zeros((4, 2, 6), np.int32))
     with pytest.raises(cl.OptionError, match="velocity: has the shape"):

@@ -178,6 +178,18 @@ def test_parts_pose() -> None:
     want = (totals[0] - totals[1]) / (2 * h)
     got = (g.parts_pose * change).reshape(w, -1).sum(axis=1)
     np.testing.assert_allclose(got[smooth], want[smooth], rtol=1e-5, atol=1e-4)
+    # Simulation.replace places the same parts, in either order of quaternions, which need not be unit.
+    base, q = simulation(0), np.concatenate([np.ones((3, 1)), h * change[:, 3:] / 2], axis=1)
+    at = np.array([[0.01, 0, 0.02], [-0.1, 0.02, 0.0], [0, 0.01, 0]]) + h * change[:, :3]
+    plus = simulation(h).run(*state, quat="wxyz", steps=t, force=force)
+    for order, turned in (("wxyz", 3 * q), ("xyzw", q[:, [1, 2, 3, 0]])):
+        moved = base.replace(parts_pose=np.concatenate([at, turned], axis=1), quat=order)  # type: ignore[arg-type]
+        r = moved.run(*state, quat="wxyz", steps=t, force=force)
+        np.testing.assert_allclose(r.position, plus.position, rtol=0, atol=1e-12)
+    with pytest.raises(cl.OptionError, match="parts_pose: row 1 has a quaternion of zeros"):
+        base.replace(parts_pose=np.array([[0, 0, 0, 1.0, 0, 0, 0], np.zeros(7), [0, 0, 0, 1, 0, 0, 0]]))
+    with pytest.raises(cl.ArrayError, match="parts_pose"):
+        base.replace(parts_pose=np.zeros((2, 7)))
 
 
 def test_tape_changes_nothing() -> None:

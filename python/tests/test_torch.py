@@ -284,3 +284,25 @@ def test_training() -> None:
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.7 * losses[0], losses
+
+
+@pytest.mark.parametrize("order", ["wxyz", "xyzw"])
+def test_gradcheck_of_parts(order: Any) -> None:
+    """Runs are differentiable in the poses of parts, whose quaternions need not be unit."""
+    sim, state, force = moving_on_ground(3)
+    if order == "xyzw":
+        state = [state[0], state[1][..., [1, 2, 3, 0]], *state[2:]]
+    pose = np.zeros((sim.parts, 7))
+    pose[:, 3 if order == "wxyz" else 6] = 1.3
+    parts = torch.tensor(pose, requires_grad=True)
+    first = [torch.tensor(x) for x in state]
+
+    def end(x: Any) -> Any:
+        r = run(sim, first, force, steps=2, quat=order, parts_pose=x)
+        smooth = torch.as_tensor(r.trajectory.smooth.all(axis=0))
+        return (smooth[:, None, None] * (r.position[-1] + r.spin[-1])).sum(dim=(0, 1))
+
+    assert end(parts).abs().max() > 1e-3
+    assert torch.autograd.gradcheck(end, [parts], eps=1e-7, atol=1e-4, rtol=1e-3)
+    (got,) = torch.autograd.grad(end(parts).sum(), parts)
+    assert got.abs().max() > 1e-3

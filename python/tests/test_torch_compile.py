@@ -191,11 +191,12 @@ def test_runs(forces: str) -> None:
     sim, state, force = moving_on_ground(4)
     f = torch.tensor(np.stack([force] * 3) if forces == "each" else force)
 
-    def loss(p: Any, q: Any, v: Any, s: Any, f: Any, mu: Any) -> Any:
-        r: Any = run(sim, (p, q, v, s), f, steps=3, every=2 if forces == "each" else 1, friction=mu)
+    def loss(p: Any, q: Any, v: Any, s: Any, f: Any, mu: Any, x: Any) -> Any:
+        r: Any = run(sim, (p, q, v, s), f, steps=3, every=2 if forces == "each" else 1, friction=mu, parts_pose=x)
         return r.position.square().sum() + r.last.spin.sum() + r.rotation[..., 1].sum()
 
-    close(loss, [*map(torch.tensor, state), f, torch.tensor([0.3, 0.2], dtype=torch.float64)])
+    parts = torch.tensor([[0, 0, 0, 1.0, 0, 0, 0]] * sim.parts, dtype=torch.float64)
+    close(loss, [*map(torch.tensor, state), f, torch.tensor([0.3, 0.2], dtype=torch.float64), parts])
     torch._dynamo.reset()
     compiled = torch.compile(lambda *x: step(sim, x[:4], x[4]), fullgraph=True, backend="aot_eager")
     after: Any = compiled(*map(torch.tensor, state), torch.tensor(force))

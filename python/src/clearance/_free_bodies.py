@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _native as nat
-from ._arrays import Array, take
+from ._arrays import Array, reordered, take
 from ._bodies import Body, Part, Surface, Table
 from ._errors import OptionError
 from ._kinematics import product, rotated
@@ -215,3 +215,26 @@ def pair_surfaces(
             for k, m in np.argwhere(values != rule).tolist():
                 listed.append(Surface(i, j, friction=float(values[k, m]), part_a=k, part_b=m))
     return listed
+
+
+def placed(bodies: Sequence[Body], parts_pose: Any, quat: str) -> list[Body]:
+    """The bodies with their parts at other poses [P,7], body after body."""
+    count = sum(len(b.parts) for b in bodies)
+    poses = take("parts_pose", parts_pose, np.float64, (7,), count, True)
+    q = poses[:, 3:] if quat == "wxyz" else reordered(poses[:, 3:], (3, 0, 1, 2))
+    size = np.linalg.norm(q, axis=1, keepdims=True)
+    for name, wrong in (
+        ("is not finite", ~np.isfinite(poses).all(axis=1)),
+        ("has a quaternion of zeros", size[:, 0] == 0),
+    ):
+        if wrong.any():
+            raise OptionError(f"parts_pose: row {int(np.flatnonzero(wrong)[0])} {name}")
+    q, out, first = q / size, [], 0
+    for b in bodies:
+        parts = [
+            replace(p, position=tuple(poses[k, :3].tolist()), rotation=tuple(q[k].tolist()))
+            for k, p in enumerate(b.parts, first)
+        ]
+        first += len(parts)
+        out.append(replace(b, parts=tuple(parts)))
+    return out

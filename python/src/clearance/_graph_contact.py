@@ -14,7 +14,7 @@ from ._arrays import Array
 from ._calls import Call, Shape
 from ._contact_derivatives import PARAMETERS, Problem
 from ._options import Order, Values
-from ._tape import Impacts
+from ._tape import Impacts, by_parts_pose
 
 WHOLE: Final = ("count", "body_a", "body_b")
 NAMES: Final = (*WHOLE, *PARAMETERS)
@@ -78,12 +78,16 @@ WIDTHS: Final = (3, 4, 3, 3)
 VALUES: Final = tuple(Values.__annotations__)
 
 
-def tails_of(bodies: int, steps: int, each: bool) -> dict[str, Shape]:
+def tails_of(sim: contact.Simulation, steps: int, each: bool) -> dict[str, Shape]:
     """The axes of the arguments of a run behind those of worlds; ``each``: forces are those of each step."""
-    m = bodies
+    m = sim.bodies
     tails: dict[str, Shape] = {name: (m, width) for name, width in zip(STATE, WIDTHS, strict=True)}
     tails["force"] = (steps, m, 6) if each else (m, 6)
-    return tails | {"mass": (m,), "friction": (m,), "restitution": (m,), "inertia": (m, 6), "gravity": (3,)}
+    return (
+        tails
+        | {"mass": (m,), "friction": (m,), "restitution": (m,), "inertia": (m, 6), "gravity": (3,)}
+        | {"parts_pose": (sim.parts, 7)}
+    )
 
 
 # A simulation has one state; calls come from threads of JAX and of PyTorch.
@@ -134,7 +138,7 @@ class StepsCall(Call):
         for worlds in groups:
             sim = self.sim
             if numbers:
-                sim = sim.replace(**{name: x[worlds[0]] for name, x in numbers.items()})
+                sim = sim.replace(**{name: x[worlds[0]] for name, x in numbers.items()}, quat=self.order)
             state = [arrays[name][worlds] for name in STATE]
             sim._begin(state, self.order)
             force = arrays.get("force")
@@ -171,5 +175,7 @@ class StepsCall(Call):
                 g = trajectory._taped().vjp(bars, self.impacts)
                 for name, to in out.items():
                     part = getattr(g, name)
+                    if name == "parts_pose":
+                        part = by_parts_pose(part, arrays[name][worlds], self.order)
                     to[worlds] = part.swapaxes(0, 1) if name == "force" and part.ndim == 4 else part
         return tuple(np.asarray(x, real).reshape(*lead, *x.shape[1:]) for x in out.values())

@@ -63,9 +63,10 @@ def run(
     one and the forces, [...,M,6] or [...,T,M,6] for each step.
 
     Leading axes of the state are worlds, which are broadcast against those of the other arguments; there may be none,
-    for ``vmap``. ``mass``, ``friction``, ``restitution`` [...,M], ``inertia`` [...,M,6] and ``gravity`` [...,3] may be
-    arrays, too, which replace the simulation's. The masks of the states are [...,T]; to know them takes a backward
-    pass, which ``masks=False`` saves. ``impacts`` is that of :meth:`clearance.contact.Trajectory.vjp`. Gradients repeat
+    for ``vmap``. ``mass``, ``friction``, ``restitution`` [...,M], ``inertia`` [...,M,6], ``gravity`` [...,3] and
+    ``parts_pose`` [...,P,7], the poses of the parts in their bodies, may be arrays, too, which replace the
+    simulation's (:meth:`clearance.contact.Simulation.replace`). The masks of the states are [...,T]; to know them takes
+    a backward pass, which ``masks=False`` saves. ``impacts`` is that of :meth:`clearance.contact.Trajectory.vjp`. Gradients repeat
     the run with a tape. Gradients of a world-step that has none are zero. There is no second derivative and no forward
     mode, which JAX refuses.
     """
@@ -81,7 +82,7 @@ def run(
     if force is not None:
         given["force"] = jnp.asarray(force)
         each = given["force"].ndim > given["position"].ndim
-    tails = tails_of(sim.bodies, steps, each)
+    tails = tails_of(sim, steps, each)
     for name, value in values.items():
         if value is not None:
             given[name] = jnp.asarray(value)

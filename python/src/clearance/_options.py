@@ -213,6 +213,7 @@ class Values(TypedDict, total=False):
     friction: Any
     restitution: Any
     gravity: Any
+    parts_pose: Any
 
 
 # The defaults of options that are not None.

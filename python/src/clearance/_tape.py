@@ -119,6 +119,14 @@ def angular(cotangent: Array, quat: Array) -> Array:
     return spin
 
 
+def by_parts_pose(twists: Array, poses: Array, quat: str) -> Array:
+    """The gradients [...,P,7] by poses of parts, whose quaternions have the order ``quat`` and need not be unit, of
+    those by twists [...,P,6]."""
+    full = np.ascontiguousarray(np.broadcast_to(poses, (*twists.shape[:-1], 7)))
+    turned = quaternion_gradient(twists[..., 3:].reshape(-1, 3), full[..., 3:].reshape(-1, 4), quat)
+    return np.concatenate([twists[..., :3], turned.reshape(*twists.shape[:-1], 4)], axis=-1)
+
+
 COTANGENTS: Final = {"position": 3, "rotation": 4, "velocity": 3, "spin": 3}
 
 # Gradients that a tape has, by their names in the C interface: axes are those of steps, worlds, bodies.

@@ -185,7 +185,7 @@ def stepped(
     for name, value in values.items():
         if value is not None:
             given[name] = torch.as_tensor(value)
-    tails = tails_of(sim.bodies, steps, each)
+    tails = tails_of(sim, steps, each)
     full = _full(given, tails)
     names = tuple(given)
     number = _steps_number(sim, quat, steps, names, tuple(tails[name] for name in names), impacts)

@@ -10,7 +10,7 @@ from ._contact_derivatives import PARAMETERS
 from ._errors import OptionError
 from ._graph_torch import host, operation, reals, torch
 from ._options import Order, SolveGraphOptions, Values, check_names, defaults, one_of
-from ._tape import Impacts
+from ._tape import Impacts, by_parts_pose
 from ._torch_calls import solved, stepped
 
 
@@ -133,10 +133,10 @@ def run(
     """Make steps of a simulation from a state: each ``every``-th state as a function of the first one and the forces.
 
     The arguments are those of :meth:`clearance.contact.Simulation.run`: ``force`` [W,M,6], or [T,W,M,6] for each step;
-    quaternions need not be unit. ``mass``, ``friction``, ``restitution`` [M], ``inertia`` [M,6] and ``gravity`` [3] may
-    be tensors as well, which replace the simulation's (:meth:`clearance.contact.Simulation.replace`). ``impacts`` is
-    that of :meth:`clearance.contact.Trajectory.vjp`. Gradients of a world-step that has none are zero. The simulation
-    is left at the last state. A second derivative raises :class:`OptionError`.
+    quaternions need not be unit. ``mass``, ``friction``, ``restitution`` [M], ``inertia`` [M,6], ``gravity`` [3] and
+    ``parts_pose`` [P,7], the poses of the parts in their bodies, body after body, may be tensors as well,
+    which replace the simulation's (:meth:`clearance.contact.Simulation.replace`). ``impacts`` is that of
+    :meth:`clearance.contact.Trajectory.vjp`. Gradients of a world-step that has none are zero. The simulation is left at the last state. A second derivative raises :class:`OptionError`.
     """
     check_names("clearance.torch.run", values, list(Values.__annotations__))
     if torch.compiler.is_compiling() and len(state) >= 4:
@@ -151,7 +151,7 @@ def run(
         inputs["force"] = reals("force", force)
     numbers = {name: reals(name, x) for name, x in values.items() if x is not None}
     if numbers:
-        sim = sim.replace(**{name: host(x) for name, x in numbers.items()})
+        sim = sim.replace(**{name: host(x) for name, x in numbers.items()}, quat=quat)
     sim._begin([host(x) for x in first], quat, state[5] if len(state) > 5 else None)
     pushed = None if force is None else host(inputs["force"])
     trajectory = sim.run(steps=steps, every=every, force=pushed, tape=True)
@@ -165,8 +165,10 @@ def run(
 
     def pull(cotangents: Any) -> Any:
         gradient = tape.vjp(dict(zip(_STATE, map(host, cotangents), strict=True)), impacts)
-        found = ((name, getattr(gradient, name)) for name in inputs)
-        return [g.sum(axis=0) if name in numbers else g for name, g in found]
+        found = {name: getattr(gradient, name) for name in inputs}
+        if "parts_pose" in found:
+            found["parts_pose"] = by_parts_pose(found["parts_pose"], host(numbers["parts_pose"]), quat)
+        return [g.sum(axis=0) if name in numbers else g for name, g in found.items()]
 
     p, q, v, s = operation(list(inputs.values()), outputs, pull, "steps")
     end = (p[-1], q[-1], v[-1], s[-1]) if len(p) else tuple(first)

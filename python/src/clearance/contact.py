@@ -26,7 +26,7 @@ from ._arrays import Array, host, reordered, take
 from ._bodies import Body, Part, Surface, Table, listed_pairs, pair_arrays
 from ._contact_derivatives import SMOOTHNESSES, ProblemGradient
 from ._errors import ArrayError, OptionError, StillError
-from ._free_bodies import FreeBodies, bodies_of, body_column, mass_properties, masses
+from ._free_bodies import FreeBodies, bodies_of, body_column, mass_properties, masses, placed
 from ._held import Held, State, Views, empty_state, state_arrays
 from ._library import Library
 from ._mujoco_bodies import from_mujoco
@@ -198,10 +198,14 @@ class Simulation(nat.Owner):
         friction: ArrayLike | None = None,
         restitution: ArrayLike | None = None,
         gravity: ArrayLike | None = None,
+        parts_pose: ArrayLike | None = None,
+        quat: Order = "wxyz",
     ) -> Simulation:
         """Another simulation of the same bodies and options, without a state, with other numbers: mass [M] at the same
         inertia, inertia [M,6], friction and restitution [M] of bodies (those that parts and ``surfaces`` state stay),
-        gravity [3]. Gradients of a run (:meth:`Trajectory.vjp`) are by these."""
+        gravity [3], and parts_pose [P,7], the poses of all parts in their bodies, body after body (position, and
+        quaternion in the order ``quat``, which need not be unit); mass, center of mass and inertia stay. Gradients of
+        a run (:meth:`Trajectory.vjp`) are by these."""
         m, other = self.bodies, object.__new__(Simulation)
         other.__dict__.update(self.__dict__)
         other._number, other._quat, other._held, other.worlds = 0, "", None, 0
@@ -223,6 +227,10 @@ class Simulation(nat.Owner):
                 arrays |= surface_arrays(name, column, self._bodies, own[name] is not None, listed, m)
         if gravity is not None:
             arrays["gravity"] = take("gravity", gravity, np.float64, (), 3, True)
+        if parts_pose is not None:
+            check_quat(quat)
+            other._bodies = [*placed(self._bodies[:m], parts_pose, quat), *self._bodies[m:]]
+            other._table = Table(self.library, other._bodies)
         _jobs.register(other)
         return other
 
@@ -256,6 +264,11 @@ class Simulation(nat.Owner):
         if warm is not None and len(warm.pose) == len(p):
             impulses = {f.name: getattr(warm, f.name) for f in fields(warm) if f.name.startswith("warm_")}
             self.set_state(replace(self.state(), **impulses))
+
+    @property
+    def parts(self) -> int:
+        """The number of parts of the bodies, without the ground."""
+        return sum(len(b.parts) for b in self._bodies[: self.bodies])
 
     def _layouts(self) -> tuple[Layout, Layout]:
         """Where friction and restitution are stated."""
@@ -497,9 +510,9 @@ class Simulation(nat.Owner):
         if keep and still is None:
             forced = next((name for name in ("forces", "force") if name in given), "")
             after = np.ascontiguousarray(rotation)
-            parts = sum(len(b.parts) for b in self._bodies[:m])
-            placed = parts, parts + int(self.ground)
-            taped = Tape(kept.value, count, forced, m, begin, after, self._quat == "xyzw", self._layouts(), placed)
+            parts = self.parts
+            every_part = parts, parts + int(self.ground)
+            taped = Tape(kept.value, count, forced, m, begin, after, self._quat == "xyzw", self._layouts(), every_part)
         trajectory = Trajectory(
             step=step,
             position=np.ascontiguousarray(pose[..., :3]),
