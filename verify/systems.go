@@ -46,8 +46,9 @@ func AuditSystems(p *system.Problem, s *system.Solution, o ContactAudit) (*Conta
 			if fault == nil {
 				r.fail(w, "status", "the world is valid")
 			}
-			for _, x := range [...][]float64{s.Impulse[3*w*c : 3*(w+1)*c], s.Velocity[w*n : (w+1)*n], s.Residual[w : w+1],
-				s.Scale[w : w+1], s.Primal[w : w+1], s.Dual[w : w+1], s.Complementarity[w : w+1], s.Bound[w : w+1]} {
+			for _, x := range [...][]float64{s.Impulse[3*w*c : 3*(w+1)*c], s.Velocity[w*n : (w+1)*n],
+				s.Residual[w : w+1], s.Scale[w : w+1], s.Primal[w : w+1], s.Dual[w : w+1],
+				s.Complementarity[w : w+1], s.Bound[w : w+1]} {
 				for _, v := range x {
 					if !math.IsNaN(v) {
 						r.fail(w, "invalid", "the number %g in an invalid world", v)

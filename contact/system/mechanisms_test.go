@@ -12,9 +12,9 @@ import (
 	"clearance/contact/system"
 )
 
-// A double pendulum of point masses whose tip meets the ground. With Jv = (ẋ, 0, ż) of the tip it sticks with v = 0, or
-// slides along s = sign ẋ with w = M⁻¹(J_n − μsJ_x)ᵀ, λ_N = −J_n·v_f/(J_n·w) and v = v_f + λ_N·w, of which the derivative
-// by μ follows with w' = −sM⁻¹J_xᵀ.
+// A double pendulum of point masses whose tip meets the ground. With Jv = (ẋ, 0, ż) of the tip it sticks with v = 0,
+// or slides along s = sign ẋ with w = M⁻¹(J_n − μsJ_x)ᵀ, λ_N = −J_n·v_f/(J_n·w) and v = v_f + λ_N·w, of which the
+// derivative by μ follows with w' = −sM⁻¹J_xᵀ.
 func TestDoublePendulum(t *testing.T) {
 	const m1, m2, l1, l2 = 1.3, 0.7, 0.8, 1.1
 	sticks, slides := 0, 0
