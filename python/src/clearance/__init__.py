@@ -5,12 +5,16 @@
     lib = cl.Library()
     box, ball = lib.box([1, 1, 1]), lib.sphere(0.5)
     eng = cl.Engine()
-    r = eng.distance(lib, a, b, pos_a, quat_a, pos_b, quat_b, quat="wxyz")
+    r = eng.distance(lib, a, b, Ta, Tb)  # poses as matrices [N,4,4], pin.SE3, pairs (position, quaternion), ...
 
-Lengths are in metres, normals point from A to B, quaternions are in the order that the caller states. Every answer is
-an interval: the true value lies in ``r.distance`` ± ``r.gap``. A row that fails says so in ``r.status`` and never reads
-as free.
+Modules are attributes of the package, imported when they are first used: ``cl.contact``, ``cl.mujoco``, ``cl.urdf``,
+``cl.torch``, ``cl.jax``, ``cl.ray``, ``cl.pinocchio``. Lengths are in metres, normals point from A to B, quaternions
+are in the order that the caller states. Every answer is an interval: the true value lies in ``r.distance`` ± ``r.gap``.
+A row that fails says so in ``r.status`` and never reads as free.
 """
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from ._bodies import Body, Part
 from ._derivatives import distance_gradient
@@ -72,6 +76,56 @@ from ._worlds import (
     sweep_file,
     write_worlds,
 )
+
+if TYPE_CHECKING:
+    from . import (
+        contact as contact,
+    )
+    from . import (
+        jax as jax,
+    )
+    from . import (
+        mujoco as mujoco,
+    )
+    from . import (
+        pinocchio as pinocchio,
+    )
+    from . import (
+        ray as ray,
+    )
+    from . import (
+        torch as torch,
+    )
+    from . import (
+        urdf as urdf,
+    )
+
+# Modules that are attributes, and what a module asks for that the package does not install.
+_MODULES = {
+    "contact": "",
+    "jax": "jax",
+    "mujoco": "mujoco",
+    "pinocchio": "pin",
+    "ray": "ray pyarrow",
+    "torch": "torch",
+    "urdf": "",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A module of the package, imported when it is first used."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'clearance' has no attribute {name!r}")
+    try:
+        return importlib.import_module(f"clearance.{name}")
+    except ImportError as e:  # as AttributeError, so that hasattr and inspection go on
+        need = f" (pip install {_MODULES[name]})" if _MODULES[name] and "pip install" not in str(e) else ""
+        raise AttributeError(f"clearance.{name} cannot be imported{need}: {e}") from e
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})
+
 
 __all__ = [
     "CONTACT",

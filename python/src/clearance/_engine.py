@@ -413,7 +413,7 @@ class Engine(nat.Owner):
     def sweep(
         self,
         scene: Scene,
-        poses: ArrayLike,
+        poses: PoseLike,
         *,
         quat: Order | None = None,
         bodies: ArrayLike | None = None,
@@ -431,12 +431,13 @@ class Engine(nat.Owner):
         """The first contact of every pair of bodies of a scene that moves, or a proof that there is none: [W,P].
 
         poses: float64 [W,T,M,7], position and quaternion in the order that ``quat`` states (or the array remembers, as
-        those of ``scene.poses``), at T way points. Worlds may have several leading axes, such as [B,W,T,M,7], which the
-        results have, too. A body is at way point k at the time k; in between it moves along a line and rotates about a
-        fixed axis, both at constant speed, by the shorter arc. Contacts are found in an interval of ``time_tolerance``
-        (default 1e-6). Shapes nearer than ``tolerance`` (relative to their size, default 1e-8) are in contact. Rows
-        beyond ``max_distance`` are only proved to be. A pair of parts is asked about at ``max_evaluations`` poses at
-        most (default 512), beyond which the row is undecided.
+        those of ``scene.poses``), at T way points; or matrices [W,T,M,4,4], a pair (position, rotation), objects.
+        Worlds may have several leading axes, such as [B,W,T,M,7], which the results have, too. A body is at way point k
+        at the time k; in between it moves along a line and rotates about a fixed axis, both at constant speed, by the
+        shorter arc. Contacts are found in an interval of ``time_tolerance`` (default 1e-6). Shapes nearer than
+        ``tolerance`` (relative to their size, default 1e-8) are in contact. Rows beyond ``max_distance`` are only
+        proved to be. A pair of parts is asked about at ``max_evaluations`` poses at most (default 512), beyond which
+        the row is undecided.
 
         ``reduce="world"`` gives one row per world, [W]: the first contact of any pair, or a proof that there is none.
         ``pairs="all"`` asks about all pairs of places but those in ``skip``, in place of the pairs of the scene; its
@@ -474,13 +475,14 @@ class Engine(nat.Owner):
         return contacts(self, library, a, b, read(poses, named, quat, keep), max_gap, world, keep, flag("grad", grad))
 
     def scene_contacts(
-        self, scene: Scene, poses: ArrayLike, *, quat: Order | None = None, max_gap: float
+        self, scene: Scene, poses: PoseLike, *, quat: Order | None = None, max_gap: float
     ) -> ContactPoints:
         """The contact points of the pairs of a scene in W worlds: of all pairs of parts nearer than ``max_gap`` metres.
 
-        poses: float64 [W,M,7], position and quaternion in the order that ``quat`` states, or that the array remembers.
-        Worlds may have several leading axes, along which ``world`` counts. Rows of points have ``world``, ``pair``,
-        ``part_a`` and ``part_b``. All pairs of parts are expanded in memory.
+        poses: float64 [W,M,7], position and quaternion in the order that ``quat`` states, or that the array remembers;
+        or matrices [W,M,4,4], a pair (position, rotation), objects. Worlds may have several leading axes, along which
+        ``world`` counts. Rows of points have ``world``, ``pair``, ``part_a`` and ``part_b``. All pairs of parts are
+        expanded in memory.
         """
         check_scene(scene)
         return scene_contacts(self, scene, poses, quat, max_gap)

@@ -176,7 +176,7 @@ class ProductOptions(PoseOptions, MethodOptions, InputOptions, total=False):
     cut_off: float | None
 
 
-class GraphOptions(MethodOptions, DerivativeOptions, total=False):
+class GraphOptions(PoseOptions, MethodOptions, DerivativeOptions, total=False):
     """Options of distances in a graph of JAX."""
 
     max_distance: float | None
@@ -393,6 +393,7 @@ class PoseArray(np.ndarray[Any, np.dtype[Any]]):
     """
 
     order: Order | None
+    rotation_error: float = 0.0  # of matrices that the poses were converted from, see Report
 
     def __array_finalize__(self, obj: Any) -> None:
         self.order = None

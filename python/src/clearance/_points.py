@@ -19,7 +19,7 @@ from ._inputs import pair_columns
 from ._kinematics import normalized, product, rotated
 from ._native import named, numbers
 from ._options import Floats, Ints, one_of, order_of, real, to_wxyz
-from ._poses import About, Given
+from ._poses import About, Given, about_bodies, seven
 from ._result import Poses, Report, report_of
 
 if TYPE_CHECKING:
@@ -252,7 +252,8 @@ def contacts(
 
 def scene_contacts(engine: Engine, scene: Scene, poses: Any, quat: str | None, max_gap: float) -> ContactPoints:
     """See :meth:`Engine.scene_contacts`."""
-    quat = order_of(quat, poses)
+    poses, quat, _ = seven("poses", poses, quat)
+    about, quat = about_bodies(poses), order_of(quat, poses)
     array, _ = take_rows("poses", poses, (len(scene.bodies), 7))
     worlds = len(array)
     array = to_wxyz(array, quat)
@@ -287,7 +288,7 @@ def scene_contacts(engine: Engine, scene: Scene, poses: Any, quat: str | None, m
     sides = Given((gather(0, 1, 3), gather(0, 2, 4), gather(1, 1, 3), gather(1, 2, 4)), "wxyz", "wxyz")
     found = contacts(engine, scene.library, a, b, sides, max_gap, world, True)
     of = columns[found.pair % max(len(rows), 1)]
-    return replace(found, pair=of[:, 0], part_a=of[:, 3], part_b=of[:, 4])
+    return replace(found, pair=of[:, 0], part_a=of[:, 3], part_b=of[:, 4], _about=about)
 
 
 def _rotation_of(rotation: Array, part: Part) -> Array:

@@ -219,7 +219,7 @@ def _side(name: str, value: Any, quat: Any, copy: bool) -> _Side:
         return _of_pair(name, value, quat, copy)
     if _has_rotation(value):
         return _of_pair(name, _parts(name, value), quat, copy)
-    if _is_list(value):
+    if is_list(value):
         found = _of_list(name, value, quat, copy)
         if found is not None:
             return found
@@ -329,7 +329,7 @@ def _parts(name: str, pose: Any) -> tuple[Any, Any]:
         raise ArrayError(name, f"is a {type(pose).__name__} without a rotation and a translation: {e}") from e
 
 
-def _is_list(value: Any) -> bool:
+def is_list(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype == object and value.ndim > 0
     return isinstance(value, (list, tuple))
@@ -338,7 +338,7 @@ def _is_list(value: Any) -> bool:
 def _of_list(name: str, value: Any, quat: Any, copy: bool) -> _Side | None:
     """Nested lists of objects, of pairs, and of matrices; None for those of numbers and of arrays alone."""
     leaf, axes = value, 0
-    while _is_list(leaf) and not is_pair(leaf):
+    while is_list(leaf) and not is_pair(leaf):
         if not len(leaf):
             return None
         leaf, axes = leaf[0], axes + 1
@@ -349,7 +349,7 @@ def _of_list(name: str, value: Any, quat: Any, copy: bool) -> _Side | None:
     for _ in range(axes):
         size, inner = len(items[0]), []
         for i, item in enumerate(items):
-            if not _is_list(item) or len(item) != size:
+            if not is_list(item) or len(item) != size:
                 raise ArrayError(name, f"is a nested list of unequal lengths, want {size} poses as in the first", i)
             inner += list(item)
         shape.append(size)
@@ -386,7 +386,7 @@ def seven(name: str, value: Any, quat: Any, copy: bool = True) -> tuple[Any, Ord
     :class:`Converted`). What is such an array already is returned as it is."""
     if isinstance(value, np.ndarray) and value.dtype != object and value.shape[-1:] == (7,):
         return value, quat, 0.0
-    side = _of_list(name, value, quat, copy) if _is_list(value) and not is_pair(value) else None
+    side = _of_list(name, value, quat, copy) if is_list(value) and not is_pair(value) else None
     if side is None:
         if not (is_pair(value) or _has_rotation(value) or (_shape(value) or ())[-2:] == (4, 4)):
             return value, quat, 0.0
@@ -406,5 +406,15 @@ def seven(name: str, value: Any, quat: Any, copy: bool = True) -> tuple[Any, Ord
     if side.device is not None:
         from ._result import to_torch
 
-        return to_torch(joined, side.device), order, error
-    return with_order(joined, order), order, error
+        tensor = to_torch(joined, side.device)
+        tensor.rotation_error = error
+        return tensor, order, error
+    known = with_order(joined, order)
+    known.rotation_error = error
+    return known, order, error
+
+
+def about_bodies(poses: Any) -> About | None:
+    """What a result has to know of poses of bodies that :func:`seven` has made."""
+    error: float = getattr(poses, "rotation_error", 0.0)
+    return About(converted=(Converted(error, (), {}), None)) if error else None

@@ -22,6 +22,7 @@ from ._options import (
     ArrayLike,
     DerivativeOptions,
     Order,
+    PoseLike,
     check_quat,
     flag,
     order_of,
@@ -30,6 +31,7 @@ from ._options import (
     to_wxyz,
     whole,
 )
+from ._poses import about_bodies, seven
 from ._result import Later, Result, SceneResult
 from ._scene_derivatives import Handle, Step
 
@@ -68,7 +70,7 @@ class Rollout(nat.Owner):
 
     def __call__(
         self,
-        poses: ArrayLike | None = None,
+        poses: PoseLike | None = None,
         *,
         xpos: ArrayLike | None = None,
         xmat: ArrayLike | None = None,
@@ -81,13 +83,14 @@ class Rollout(nat.Owner):
         """Answer the rows of a step: a result of [W,P].
 
         poses: float64 [W,M,7], position and quaternion in the order that ``quat`` states, or that the array remembers,
-        as those of ``scene.poses``; float64 in the order "wxyz" is used as it is. Worlds may have several leading axes
-        of the product W, such as poses [B,T,M,7], which the results have, too. Or xpos [W,M,3] with xmat [W,M,3,3] (or
-        [W,M,9]), rotation matrices, which are converted; in a rollout of a scene, ``names`` are the bodies that they
-        are of [B], in any order: each body of the scene once, others are ignored. Scenes of models want names, since
-        arrays of a model have bodies that the scene leaves out. ``out``, ``copy`` and ``grad`` are those of
-        :meth:`Engine.distance`; gradients of rollouts are with respect to the twists of the bodies [W,M,6], or with
-        ``wrt="poses"`` to poses [W,M,7], added over the rows of each body.
+        as those of ``scene.poses``; float64 in the order "wxyz" is used as it is. Or another form of poses that
+        :meth:`Engine.distance` takes: matrices [W,M,4,4], objects, a pair (position, rotation). Worlds may have several
+        leading axes of the product W, such as poses [B,T,M,7], which the results have, too. Or xpos [W,M,3] with xmat
+        [W,M,3,3] (or [W,M,9]), rotation matrices, which are converted; in a rollout of a scene, ``names`` are the
+        bodies that they are of [B], in any order: each body of the scene once, others are ignored. Scenes of models
+        want names, since arrays of a model have bodies that the scene leaves out. ``out``, ``copy`` and ``grad`` are
+        those of :meth:`Engine.distance`; gradients of rollouts are with respect to the twists of the bodies [W,M,6], or
+        with ``wrt="poses"`` to poses [W,M,7], added over the rows of each body.
         """
         copy, grad = flag("copy", copy), flag("grad", grad)
         array, given, order = self._posed(poses, xpos, xmat, names, quat, copy)
@@ -95,7 +98,7 @@ class Rollout(nat.Owner):
 
     def vjp(
         self,
-        poses: ArrayLike | None = None,
+        poses: PoseLike | None = None,
         *,
         xpos: ArrayLike | None = None,
         xmat: ArrayLike | None = None,
@@ -141,7 +144,8 @@ class Rollout(nat.Owner):
         if poses is not None and names is not None:
             raise OptionError("names: those of xpos and xmat; poses are in the order of the places")
         if poses is not None:
-            quat = order_of(quat, poses)
+            poses, quat, _ = seven("poses", poses, quat, copy)
+            given, quat = poses, order_of(quat, poses)
             return self._of_poses(poses, quat, copy), given, quat
         if quat is not None:
             check_quat(quat)
@@ -155,7 +159,8 @@ class Rollout(nat.Owner):
             return cast(int, n.rollout_submit(number, at, results, ms, job, report, error))
 
         report = _jobs.run(submit, (array, columns))
-        result = cast(Result, engine._result(self._query, report, columns, torch_device(given)))
+        about, device = about_bodies(given), torch_device(given)
+        result = cast(Result, engine._result(self._query, report, columns, device, about=about))
         return result if order is None else self._derivable(result, array, columns, None, given, order)
 
     def _derivable(
@@ -302,7 +307,10 @@ class SceneRollout(Rollout):
 
         report = _jobs.run(submit, (array, columns, extra, more))
         about = {"contacts_complete": bool(more.complete), "_row_bodies": self._row_bodies}
-        result = cast(SceneResult, engine._result(self._query, report, columns, torch_device(given), extra | about))
+        result = cast(
+            SceneResult,
+            engine._result(self._query, report, columns, torch_device(given), extra | about, about=about_bodies(given)),
+        )
         return result if order is None else self._derivable(result, array, columns, _about(extra), given, order)
 
     def _find(self, at: int | None, array: Array, given: Any, out: Any, order: str | None) -> SceneResult:
@@ -329,14 +337,17 @@ class SceneRollout(Rollout):
             if found.value and nat.usable():
                 n.found_free(found, None)
         about = {"_row_bodies": self._row_bodies}
-        result = cast(SceneResult, engine._result(self._query, report, columns, torch_device(given), extra | about))
+        result = cast(
+            SceneResult,
+            engine._result(self._query, report, columns, torch_device(given), extra | about, about=about_bodies(given)),
+        )
         return result if order is None else self._derivable(result, array, columns, _about(extra), given, order)
 
     if TYPE_CHECKING:
 
         def __call__(
             self,
-            poses: ArrayLike | None = None,
+            poses: PoseLike | None = None,
             *,
             xpos: ArrayLike | None = None,
             xmat: ArrayLike | None = None,

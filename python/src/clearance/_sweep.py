@@ -16,6 +16,7 @@ from ._bodies import Table, listed_pairs, pair_arrays
 from ._errors import ArrayError, OptionError, RowError
 from ._inputs import RowBodies, places_of, reduction
 from ._options import INT32, Bools, Floats, Ints, check_out, order_of, place, real, to_wxyz, whole
+from ._poses import About, about_bodies, seven
 from ._result import OfWorlds, Report, host_array, report_of, to_torch
 from ._sweep_derivatives import REGULAR, Times
 
@@ -92,6 +93,7 @@ class SweepResult(OfWorlds):
     offsets: Ints | Any = None
     _row_bodies: Any = None  # a RowBodies
     _times: Times | None = None
+    _about: About | None = None  # the poses
 
     @property
     def time(self) -> Floats | Any:
@@ -136,7 +138,7 @@ class SweepResult(OfWorlds):
     @property
     def report(self) -> Report:
         """What became of the call. Its counts are those of pairs; those by state are ``counts``."""
-        return report_of(self.record)
+        return report_of(self.record, self._about, tuple(self.state.shape))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -241,6 +243,7 @@ def sweep(
     of_worlds, skipped = reduction(reduce), listed_pairs("skip", skip)
     if pairs not in (None, "all") or (pairs is None and skipped):
         raise OptionError(f'pairs: {pairs!r}, want None or "all", which pairs to skip need')
+    poses, quat, _ = seven("poses", poses, quat, copy)
     array, places, lead = _motions(scene, poses, quat, bodies, copy)
     worlds, points, m = array.shape[:3]
     first, second = scene.pair_arrays() if pairs is None else _all_pairs(m, skipped)
@@ -276,7 +279,7 @@ def sweep(
         order = order_of(quat, poses)
         times = Times.of(call.table, engine._workers, places, array, order, lead, columns, (first, second), device)
     every: dict[str, Any] = columns if device is None else {k: to_torch(c, device) for k, c in columns.items()}
-    return SweepResult(**every, record=report, _row_bodies=row_bodies, _times=times)
+    return SweepResult(**every, record=report, _row_bodies=row_bodies, _times=times, _about=about_bodies(poses))
 
 
 def _motions(

@@ -33,6 +33,7 @@ from ._options import (
     to_wxyz,
     with_order,
 )
+from ._poses import seven
 from ._result import report_of
 from ._scene import Scene
 from ._score import FileReport, opened_or, run_file
@@ -74,13 +75,14 @@ def write_worlds(
 ) -> None:
     """Write worlds [W,M,7] of a scene, or motions [W,T,M,7], as a file (.parquet, .npz) for :func:`rollout_file` and
     :func:`sweep_file`, and for ``batchbench rollout`` and ``sweep``. Four axes are always motions: worlds of several
-    leading axes are reshaped to [W,M,7] first.
+    leading axes are reshaped to [W,M,7] first. Poses may have any form that :meth:`Rollout.__call__` takes.
 
     The pairs are those of the scene or, of worlds, with ``pairs="all"`` all but those in ``skip``. ``bodies`` int32 [M]
     or [W,M] are the bodies at the places, as in :meth:`Engine.rollout`. ``scene.save`` writes the scene.
     """
     check_scene(scene)
     n = nat.native()
+    poses, quat, _ = seven("poses", poses, quat)
     quat = order_of(quat, poses)
     array = host("poses", poses, True)
     if array.ndim not in (3, 4):

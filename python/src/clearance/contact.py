@@ -31,9 +31,10 @@ from ._held import Held, State, Views, empty_state, state_arrays
 from ._library import Library
 from ._mujoco_bodies import from_mujoco
 from ._native import named, numbers
-from ._options import ArrayLike, Order, check_quat, flag, one_of, real, whole
+from ._options import ArrayLike, Order, PoseLike, check_quat, flag, one_of, order_of, real, whole
 from ._page import View
 from ._points import RULES, Contacts, Recorded, Rule, fetch, surface_arrays
+from ._poses import FORMS, seven
 from ._problems import MODELS, STATUSES, Model, Solution, simd_array, solve
 from ._show import ROWS, bodies_described, play
 from ._systems import (
@@ -55,6 +56,16 @@ LAWS: Final = get_args(RestitutionLaw)
 # The compliance of contacts in runs with a tape, unless the caller states one. Redundant contacts share their load in
 # many ways without any, so that the motion of bodies that slide on them would have no derivative.
 TAPE_COMPLIANCE: Final = 1e-3
+
+
+def _placed(poses: Any, quat: Order | None) -> tuple[Any, Any, Order]:
+    """Positions, rotations and the order of these, of poses of bodies in any form."""
+    joined, order, _ = seven("position", poses, quat)
+    array = host("position", joined, True)
+    if array.shape[-1:] != (7,):
+        want = "one beside a position" if array.shape[-1:] == (3,) else f"one, or poses as position: {FORMS}"
+        raise OptionError(f"rotation: None, want {want}")
+    return array[..., :3], array[..., 3:], order_of(order, joined)
 
 
 class Simulation(nat.Owner):
@@ -236,16 +247,24 @@ class Simulation(nat.Owner):
 
     def start(
         self,
-        position: ArrayLike,
-        rotation: ArrayLike,
+        position: PoseLike,
+        rotation: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
         spin: ArrayLike | None = None,
         *,
-        quat: Order,
+        quat: Order | None = None,
     ) -> None:
         """Set the state: position [W,M,3], rotation [W,M,4] in the order ``quat``, velocity of the centers of mass and
-        spin [W,M,3] (default: at rest). A world whose state is not finite is invalid, and the others are stepped."""
+        spin [W,M,3] (default: at rest). A world whose state is not finite is invalid, and the others are stepped.
+
+        Without a rotation ``position`` are the poses, in any form that :meth:`Engine.distance` takes: matrices
+        [W,M,4,4], a pair (position, rotation), objects, or position and quaternion [W,M,7]. Of matrices and objects
+        results have quaternions in the order "wxyz".
+        """
+        if rotation is None:
+            position, rotation, quat = _placed(position, quat)
         check_quat(quat)
+        quat = cast(Order, quat)
         m = self.bodies
         p = host("position", position, True)
         if p.ndim != 3 or p.shape[1:] != (m, 3):
@@ -425,7 +444,7 @@ class Simulation(nat.Owner):
 
     def run(
         self,
-        position: ArrayLike | None = None,
+        position: PoseLike | None = None,
         rotation: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
         spin: ArrayLike | None = None,
@@ -448,10 +467,8 @@ class Simulation(nat.Owner):
         leaves the simulation at the last step that it made.
         """
         if position is not None:
-            if quat is None:
+            if quat is None and rotation is not None:
                 raise OptionError('quat: None, want "wxyz" or "xyzw" beside a rotation')
-            if rotation is None:
-                raise OptionError("rotation: None, want one beside a position")
             self.start(position, rotation, velocity, spin, quat=quat)
         elif rotation is not None or velocity is not None or spin is not None:
             raise OptionError("position: None, want one beside rotation, velocity and spin")

@@ -28,9 +28,10 @@ from ._graph_pairs import NAMES, TAILS, PairCall
 from ._graph_sweeps import SweepCall
 from ._jax_contact import Solved, solve
 from ._jax_graph import graph, jax, jnp
+from ._jax_poses import sides
 from ._jax_steps import State, run, step
 from ._library import Library
-from ._options import GraphOptions, Order, SweepGraphOptions, check_names, defaults
+from ._options import GraphOptions, Order, PoseOptions, SweepGraphOptions, check_names, defaults
 from ._scene import Scene
 
 
@@ -50,24 +51,23 @@ def distance(
     library: Library,
     a: Any,
     b: Any,
-    pos_a: Any,
-    quat_a: Any,
-    pos_b: Any,
-    quat_b: Any,
-    *,
-    quat: Order,
+    *poses: Any,
+    quat: Order | None = None,
     **options: Unpack[GraphOptions],
 ) -> Any:
     """The signed distances of pairs, differentiable in the poses.
 
-    a, b: integers [...]; positions [...,3]; quaternions [...,4], which need not be unit. Leading axes are broadcast
-    against each other; there may be none, for ``vmap``. The type of the answers is that of the poses, float32 unless
-    JAX has 64 bits enabled; the engine computes with ``precision`` "double" unless said otherwise. Further options are
-    ``max_distance``, ``method``, ``tolerance`` and ``max_iterations`` of :meth:`Engine.distance`, and ``derivative``
-    with its options, which say which gradient is taken. Rows without an answer are NaN with a zero gradient. There is
-    no second derivative and no forward mode, which JAX refuses.
+    a, b: integers [...]. ``poses`` are pos_a, quat_a, pos_b, quat_b: positions [...,3] and quaternions [...,4], which
+    need not be unit; or pose_a and pose_b, as matrices [...,4,4], pairs (position, rotation) or positions with
+    quaternions [...,7]. Gradients of matrices are those of their quaternions by the entries, in which a step has to
+    stay on rotations. Leading axes are broadcast against each other; there may be none, for ``vmap``. The type of the
+    answers is that of the poses, float32 unless JAX has 64 bits enabled; the engine computes with ``precision``
+    "double" unless said otherwise. Further options are ``max_distance``, ``method``, ``tolerance`` and
+    ``max_iterations`` of :meth:`Engine.distance`, and ``derivative`` with its options, which say which gradient is
+    taken. Rows without an answer are NaN with a zero gradient. There is no second derivative and no forward mode, which
+    JAX refuses.
     """
-    return answers(engine, library, a, b, pos_a, quat_a, pos_b, quat_b, quat=quat, **options).distance
+    return answers(engine, library, a, b, *poses, quat=quat, **options).distance
 
 
 def answers(
@@ -75,18 +75,15 @@ def answers(
     library: Library,
     a: Any,
     b: Any,
-    pos_a: Any,
-    quat_a: Any,
-    pos_b: Any,
-    quat_b: Any,
-    *,
-    quat: Order,
+    *poses: Any,
+    quat: Order | None = None,
     **options: Unpack[GraphOptions],
 ) -> Answers:
     """Distances, normals and witnesses of pairs, differentiable in the poses. See :func:`distance`."""
-    if quat not in ("wxyz", "xyzw"):
-        raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw": rotation matrices have no free entries')
     check_names("clearance.jax", options, list(defaults(GraphOptions)))
+    (pos_a, quat_a, pos_b, quat_b), order = sides(poses, options, quat)
+    given: dict[str, Any] = {"precision": "double"}
+    given |= {name: value for name, value in options.items() if name not in PoseOptions.__annotations__}
     values = [jnp.asarray(x) for x in (a, b, pos_a, quat_a, pos_b, quat_b)]
     for name, value, tail in zip(NAMES, values, TAILS, strict=True):
         if value.ndim < len(tail) or value.shape[value.ndim - len(tail) :] != tail:
@@ -97,10 +94,9 @@ def answers(
     real = jnp.promote_types(jnp.result_type(*values[2:]), jnp.float32)
     full = [jnp.broadcast_to(v, (*lead, *t)) for v, t in zip(values, TAILS, strict=True)]
     full = [v.astype(jnp.int32 if i < 2 else real) for i, v in enumerate(full)]
-    given: dict[str, Any] = {"precision": "double", **options}
     about = {k: v for k, v in given.items() if k in OPTIONS}
-    key = ("distance", library, quat, frozen(given))
-    call = kept(engine, key, lambda: PairCall(engine, library, quat, given, about))
+    key = ("distance", library, order, frozen(given))
+    call = kept(engine, key, lambda: PairCall(engine, library, order, given, about))
     return Answers(*graph(call, *full))
 
 
