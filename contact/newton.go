@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/spatial/r3"
 
+	"clearance/contact/internal/proximal"
 	"clearance/internal/memory"
 )
 
@@ -35,20 +36,6 @@ type newtonState struct {
 	memory func(bytes float64) error // of tests, nil for what the machine has
 }
 
-const (
-	proxCCP, proxNCP = 1e-3, 1e-2 // ρ at the start
-	proxMost         = 0.1
-	stuck            = 0.99 // part of a residual that outer steps leave which only add internal forces
-	leastStuck       = 1e-3 // of the least ρ is allowed then
-	inexactness      = 0.05 // of the end of an inner solve, relative to its proximal step
-	innerLimit       = 30   // steps of an inner solve of the NCP
-	armijo           = 1e-4
-	shortest         = 2e-3  // step length at which the line search of the NCP fails
-	shortestCCP      = 1e-12 // the same of the CCP
-	costRounding     = 1e-13 // of the cost, below which its differences mean nothing
-	gradientRounding = 1e-14 // of the energy norm
-)
-
 // proximalNewton solves the problem by proximal steps, each by Newton's method in v. With the weights P = ρh,
 // Rt = P + R and s = Jv − c* − Pλᵏ, an outer step finds v with M(v − v_f) = Jᵀλ(v) and sets λᵏ⁺¹ = λ(v).
 //
@@ -72,16 +59,12 @@ func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) (done 
 	}
 	copy(n.outer, s.lambda)
 	s.form(n.base, s.lambda)
-	rho, least := proxNCP, s.leastProx(tol)
-	if model == CCP {
-		rho = proxCCP
-	}
-	frozen, last := 0, math.Inf(1)
+	next := proximal.Start(model == CCP, s.leastProx(tol))
 	for s.steps < limit && !s.ended() {
-		convex := model == CCP || frozen > 0
+		convex := next.Convex()
 		for i := range s.rows {
 			r := &s.rows[i]
-			n.prox[i], n.shift[i], n.slip[i] = rho*r.height, 0, r.velocity(n.base)
+			n.prox[i], n.shift[i], n.slip[i] = next.Rho*r.height, 0, r.velocity(n.base)
 			if convex && model == NCP {
 				c := r.slip(n.base, n.outer[i])
 				n.shift[i] = r.mu * math.Sqrt(c.X*c.X+c.Y*c.Y)
@@ -96,7 +79,7 @@ func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) (done 
 			s.steps++
 		}
 		if !ended && !convex {
-			frozen, rho = 2, min(10*rho, proxMost)
+			next.Fails()
 			continue
 		}
 		copy(n.outer, n.lambda)
@@ -105,20 +88,7 @@ func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) (done 
 			return true
 		}
 		copy(n.base, n.measured)
-		switch {
-		case used > 8:
-			rho = min(3*rho, proxMost)
-		case e > last/5 && frozen == 0:
-			floor := least
-			if e > stuck*last && rho <= least {
-				floor *= leastStuck
-			}
-			rho = max(0.3*rho, floor)
-		case rho < least:
-			rho = least
-		}
-		frozen = max(0, frozen-1)
-		last = e
+		next.Ends(used, e)
 	}
 	return false
 }
@@ -145,10 +115,10 @@ func (s *worldSolver) inner(model Model, convex bool, tol float64, limit int) (u
 	s.forces(n.v, convex)
 	f, g := n.energy, s.gradientNorm()
 	for ; ; used++ {
-		if g <= max(inexactness*s.proximalStep(), gradientRounding*math.Sqrt(f+n.velocity)) {
+		if g <= max(proximal.Inexactness*s.proximalStep(), proximal.GradientRounding*math.Sqrt(f+n.velocity)) {
 			return used, true, false
 		}
-		if s.steps >= limit || (used >= innerLimit && !convex) {
+		if s.steps >= limit || (used >= proximal.InnerLimit && !convex) {
 			return used, convex, false
 		}
 		s.assemble()
@@ -165,17 +135,17 @@ func (s *worldSolver) inner(model Model, convex bool, tol float64, limit int) (u
 				return used, false, false
 			}
 			after := s.gradientNorm()
-			if convex && decrease <= costRounding*f {
+			if convex && decrease <= proximal.CostRounding*f {
 				if !(after <= g/2) { // the gradient is at its rounding error
 					return used, true, false
 				}
 			} else if convex {
-				if !(n.energy <= f-armijo*alpha*decrease) && alpha > shortestCCP {
+				if !(n.energy <= f-proximal.Armijo*alpha*decrease) && alpha > proximal.ShortestCCP {
 					alpha /= 2
 					continue
 				}
-			} else if !(after <= (1-armijo*alpha)*g) {
-				if alpha < shortest {
+			} else if !(after <= (1-proximal.Armijo*alpha)*g) {
+				if alpha < proximal.Shortest {
 					return used, false, false
 				}
 				alpha /= 2

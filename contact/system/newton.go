@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 
 	"clearance/contact"
+	"clearance/contact/internal/proximal"
 )
 
 // newton is the memory of proximalNewton. Velocities x are relative to base = L⁻¹Jᵀλᵏ.
@@ -24,21 +25,6 @@ type newton struct {
 	energy        float64
 	velocity      float64
 }
-
-// The constants of package contact, see there.
-const (
-	proxCCP, proxNCP = 1e-3, 1e-2
-	proxMost         = 0.1
-	stuck            = 0.99
-	leastStuck       = 1e-3
-	inexactness      = 0.05
-	innerLimit       = 30
-	armijo           = 1e-4
-	shortest         = 2e-3
-	shortestCCP      = 1e-12
-	costRounding     = 1e-13
-	gradientRounding = 1e-14
-)
 
 // proximalNewton solves the problem by proximal steps, each by Newton's method in v: the method of package contact, in
 // which it is derived, on the dense matrix 1 + JᵀHJ. It reports whether the residual is within the tolerance.
@@ -59,16 +45,12 @@ func (s *solver) proximalNewton(ctx context.Context, o *Options) (done bool) {
 	n.velocity = s.energy
 	copy(n.outer, s.lambda)
 	s.form(n.base, s.lambda)
-	rho, least := proxNCP, s.leastProx(o.Tolerance)
-	if model == contact.CCP {
-		rho = proxCCP
-	}
-	frozen, last := 0, math.Inf(1)
+	next := proximal.Start(model == contact.CCP, s.leastProx(o.Tolerance))
 	for s.steps < o.Steps && ctx.Err() == nil {
-		convex := model == contact.CCP || frozen > 0
+		convex := next.Convex()
 		for i := range s.rows {
 			r := &s.rows[i]
-			n.prox[i], n.shift[i], n.slip[i] = rho*r.H, 0, r3.Add(r.free, s.moving(i, n.base))
+			n.prox[i], n.shift[i], n.slip[i] = next.Rho*r.H, 0, r3.Add(r.free, s.moving(i, n.base))
 			if convex && model == contact.NCP {
 				c := s.slip(i, n.base, n.outer[i])
 				n.shift[i] = r.Mu * math.Hypot(c.X, c.Y)
@@ -83,7 +65,7 @@ func (s *solver) proximalNewton(ctx context.Context, o *Options) (done bool) {
 			s.steps++
 		}
 		if !ended && !convex {
-			frozen, rho = 2, min(10*rho, proxMost)
+			next.Fails()
 			continue
 		}
 		copy(n.outer, n.lambda)
@@ -92,20 +74,7 @@ func (s *solver) proximalNewton(ctx context.Context, o *Options) (done bool) {
 			return true
 		}
 		copy(n.base, n.measured)
-		switch {
-		case used > 8:
-			rho = min(3*rho, proxMost)
-		case e > last/5 && frozen == 0:
-			floor := least
-			if e > stuck*last && rho <= least {
-				floor *= leastStuck
-			}
-			rho = max(0.3*rho, floor)
-		case rho < least:
-			rho = least
-		}
-		frozen = max(0, frozen-1)
-		last = e
+		next.Ends(used, e)
 	}
 	return false
 }
@@ -121,10 +90,10 @@ func (s *solver) inner(o *Options, convex bool) (used int, ended, done bool) {
 	s.forces(n.v, convex)
 	f, g := n.energy, norm(n.gradient)
 	for ; ; used++ {
-		if g <= max(inexactness*s.proximalStep(), gradientRounding*math.Sqrt(f+n.velocity)) {
+		if g <= max(proximal.Inexactness*s.proximalStep(), proximal.GradientRounding*math.Sqrt(f+n.velocity)) {
 			return used, true, false
 		}
-		if s.steps >= o.Steps || (used >= innerLimit && !convex) {
+		if s.steps >= o.Steps || (used >= proximal.InnerLimit && !convex) {
 			return used, convex, false
 		}
 		s.assemble()
@@ -150,8 +119,8 @@ func (s *solver) inner(o *Options, convex bool) (used int, ended, done bool) {
 				return used, false, false
 			}
 			after := norm(n.gradient)
-			if convex && decrease <= costRounding*f { // the cost tells nothing, the gradient may
-				if !(after <= g/2) && alpha > shortest {
+			if convex && decrease <= proximal.CostRounding*f { // the cost tells nothing, the gradient may
+				if !(after <= g/2) && alpha > proximal.Shortest {
 					alpha /= 2
 					continue
 				}
@@ -160,12 +129,12 @@ func (s *solver) inner(o *Options, convex bool) (used int, ended, done bool) {
 					return used, true, false
 				}
 			} else if convex {
-				if !(n.energy <= f-armijo*alpha*decrease) && alpha > shortestCCP {
+				if !(n.energy <= f-proximal.Armijo*alpha*decrease) && alpha > proximal.ShortestCCP {
 					alpha /= 2
 					continue
 				}
-			} else if !(after <= (1-armijo*alpha)*g) {
-				if alpha < shortest {
+			} else if !(after <= (1-proximal.Armijo*alpha)*g) {
+				if alpha < proximal.Shortest {
 					return used, false, false
 				}
 				alpha /= 2
