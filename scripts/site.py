@@ -24,7 +24,17 @@ REFERENCE: dict[str, tuple[str, str, list[str] | None]] = {
     "engine": (
         "Engine and results",
         "clearance",
-        ["Engine", "Result", "Report", "SceneResult", "Poses", "Tangent", "transforms", "move_poses", "distance_gradient"],
+        [
+            "Engine",
+            "Result",
+            "Report",
+            "SceneResult",
+            "Poses",
+            "Tangent",
+            "transforms",
+            "move_poses",
+            "distance_gradient",
+        ],
     ),
     "shapes": ("Shapes and meshes", "clearance", ["Library", "Shape", "load", "decompose"]),
     "scenes": (
@@ -66,6 +76,7 @@ REFERENCE: dict[str, tuple[str, str, list[str] | None]] = {
     ),
     "contact": ("Contacts", "clearance.contact", None),
     "mujoco": ("MuJoCo models", "clearance.mujoco", None),
+    "gymnasium": ("Gymnasium environments", "clearance.gymnasium", None),
     "urdf": ("URDF models", "clearance.urdf", None),
     "pinocchio": ("Robots of Pinocchio", "clearance.pinocchio", None),
     "torch": ("PyTorch", "clearance.torch", None),

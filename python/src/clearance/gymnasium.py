@@ -26,6 +26,7 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from ._arrays import Array
 from ._engine import Engine
 from ._errors import NotFoundError, OptionError
+from ._mujoco_model import package
 from ._options import real
 from ._result import STATUSES, SceneResult
 from ._rollout import SceneRollout
@@ -83,8 +84,7 @@ class _Worlds:
         qpos = np.stack([s["qpos"] for s in states])
         if not model.nmocap:
             return self.scene.poses(qpos=qpos)
-        import mujoco
-
+        mujoco = package()
         found, data = [], mujoco.MjData(model)
         for s in states:
             data.qpos[:], data.mocap_pos[:], data.mocap_quat[:] = s["qpos"], s["mocap_pos"], s["mocap_quat"]
@@ -137,7 +137,9 @@ def _choose(scene: MujocoScene, pairs: Named) -> None:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise OptionError(f"pairs: {pair!r}, want pairs of names of bodies")
         both = [_bodies(scene, name) for name in pair]
-        chosen += [tuple(sorted(pair_of("pairs", (i, j), len(scene.bodies)))) for i in both[0] for j in both[1]]  # type: ignore[misc]
+        chosen += [(min(i, j), max(i, j)) for i in both[0] for j in both[1]]
+    for given in chosen:
+        pair_of("pairs", given, len(scene.bodies))  # which refuses a body with itself
     scene.pairs = list(dict.fromkeys(chosen))
 
 
@@ -196,7 +198,7 @@ class MujocoState(gym.Wrapper[Any, Any, Any, Any]):
 class ClearanceInfo(gym.Wrapper[Any, Any, Any, Any]):
     """``info["clearance"]`` of an environment with a MuJoCo model: the pairs of its bodies after each reset and step.
 
-    Its columns are [P], one row a pair, which ``pairs`` names in order:
+    Its columns are [P], one for each pair, which ``pairs`` names in order:
 
     - ``lower`` and ``upper``: float64, bounds in metres between which the signed distance is proved to lie; -inf and
       inf where nothing is proved.

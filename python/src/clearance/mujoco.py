@@ -39,6 +39,7 @@ from ._mujoco_model import (
     compiled,
     geom_pose,
     name_of,
+    package,
 )
 from ._options import DerivativeOptions, sampled_limits, whole
 from ._pin_geometry import tangents
@@ -190,7 +191,7 @@ class MujocoScene(Scene):
         """The Jacobian [K,3,nv] of the K contact points of this scene at one MjData, as
         :func:`clearance.contact.solve_system` takes it: two tangential rows and the normal one of the velocity of B at
         the point, relative to A. Bodies that were added to the scene do not move."""
-        import mujoco
+        mujoco = package()
 
         count, nv = len(contacts), int(self.model.nv)
         sides = np.zeros((count, 3, nv))
