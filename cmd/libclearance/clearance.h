@@ -141,6 +141,7 @@ typedef struct {
     int32_t per_world;             // 0: bodies are [M], 1: [W,M]
     int32_t reduce;                // 0: rows are the pairs, W·P; 1: rows are the worlds, W
     clearance_indices *bodies;     // index into the table, -1 for none
+    clearance_indices *carriers;   // as bodies, or NULL: the place whose pose the body has, that itself has its own
     clearance_indices *template_a; // [P] place; if all_pairs, the P pairs are those to leave out
     clearance_indices *template_b; // [P] place
     double max_distance;           // used if has_max_distance

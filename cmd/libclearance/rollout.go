@@ -303,7 +303,7 @@ func newScene(h *engineHandle, table *bodyTable, c *C.clearance_scene, o batch.O
 		row = 8 // an offset; the number of rows is not known
 	}
 	if c.per_world != 0 {
-		row += 4 * float64(m)
+		row += 8 * float64(m)
 	}
 	if err := checkWorlds(w, m, p, row); err != nil {
 		return nil, err
@@ -316,6 +316,7 @@ func newScene(h *engineHandle, table *bodyTable, c *C.clearance_scene, o batch.O
 		options: sceneOptions(c, o)}}
 	first, second := slices.Clone(array[int32](c.template_a, p)), slices.Clone(array[int32](c.template_b, p))
 	s.worlds = batch.Worlds{M: m, Bodies: slices.Clone(array[int32](c.bodies, n)), AllPairs: c.all_pairs != 0}
+	s.worlds.Carriers = slices.Clone(array[int32](c.carriers, n))
 	if len(s.worlds.Bodies) != n || len(first) != p || len(second) != p {
 		return nil, fmt.Errorf("an array of the scene is missing")
 	}

@@ -467,6 +467,7 @@ static clearance_scene *scene(int at, int rows_are_worlds, int all_pairs) {
     c->table = handle(BODIES), c->worlds = length(s->worlds), c->places = length(s->places);
     c->templates = length(s->pairs), c->reduce = code32(rows_are_worlds), c->all_pairs = all_pairs;
     c->bodies = indices(s->places * s->worlds, TABLE), c->per_world = code32(0);
+    c->carriers = one_in(4) ? indices(s->places * s->worlds, s->places) : NULL;
     c->template_a = indices(s->pairs, s->places), c->template_b = indices(s->pairs, s->places);
     c->max_distance = real(), c->has_max_distance = code32(0), c->no_culling = code32(0), c->workers = code32(0);
     if (!c->bodies) c->worlds = whole(s->worlds);

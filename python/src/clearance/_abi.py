@@ -111,6 +111,7 @@ class Scene(ctypes.Structure):
         ("per_world", _i32),
         ("reduce", _i32),
         ("bodies", _place),
+        ("carriers", _place),
         ("template_a", _place),
         ("template_b", _place),
         ("max_distance", _real),

@@ -8,6 +8,7 @@ import numbers
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,6 +64,15 @@ class Body:
     name: str = ""
     physics: Mapping[str, Any] = field(default_factory=dict)
 
+    @cached_property
+    def records(self) -> bytes:
+        """The parts as the native library reads them."""
+        records = (nat.Part * len(self.parts))()
+        for record, p in zip(records, self.parts, strict=True):
+            record.shape = whole("shape of a part", p.shape, -INT32)
+            record.pose = (ctypes.c_double * 7)(*p.position, *p.rotation)
+        return bytes(records)
+
 
 @dataclass(frozen=True)
 class Surface:
@@ -95,11 +105,8 @@ class Table:
         for i, b in enumerate(bodies):
             if not isinstance(b, Body):
                 raise OptionError(f"bodies[{i}]: {b!r}, want a Body; scene.add makes one")
-        parts = [p for b in bodies for p in b.parts]
-        records = (nat.Part * max(len(parts), 1))()
-        for record, p in zip(records, parts, strict=False):
-            record.shape = whole("shape of a part", p.shape, -INT32)
-            record.pose = (ctypes.c_double * 7)(*p.position, *p.rotation)
+        joined = b"".join([b.records for b in bodies]) or bytes(ctypes.sizeof(nat.Part))
+        records = (nat.Part * (len(joined) // ctypes.sizeof(nat.Part))).from_buffer_copy(joined)
         first = np.concatenate([[0], np.cumsum([len(b.parts) for b in bodies])]).astype(np.int32)
         names = (ctypes.c_char_p * max(len(bodies), 1))(*(b.name.encode() or None for b in bodies))
         number, error = ctypes.c_uint64(), nat.Error()

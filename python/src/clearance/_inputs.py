@@ -140,6 +140,8 @@ class Bodies:
     bodies: list[Body] = field(default_factory=list)
     pairs: list[tuple[int, int]] | Pairs = field(default_factory=list)
     surfaces: list[Surface] = field(default_factory=list)
+    attachments: dict[int, Any] = field(default_factory=dict)  # of attached bodies, see Scene.attach
+    _left_out: list[tuple[int, int]] = field(default_factory=list)  # pairs that attachments leave out
 
     def pair_arrays(self) -> tuple[Array, Array]:
         """The pairs as two int32 arrays [P]."""

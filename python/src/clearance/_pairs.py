@@ -39,11 +39,22 @@ class Pairs(MutableSequence[tuple[int, int]]):
             self._rows = rows
         return self._rows
 
-    def leave_out(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Remove every row of some pairs, in either order."""
+    def leave_out(self, pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Remove every row of some pairs, in either order, and return what was removed."""
+        removed: list[tuple[int, int]] = []
         for pair in pairs:
-            self._out.update(self._found(pair))
+            rows = self._found(pair)
+            self._out.update(rows)
+            removed += [self._row(r, pair) for r in rows]
         self._rows = None
+        return removed
+
+    def _row(self, row: int, pair: tuple[int, int]) -> tuple[int, int]:
+        """The pair of a row, whose order the row has."""
+        if self._every is not None:
+            return min(pair), max(pair)
+        i, j = self._all_rows()[row].tolist()
+        return i, j
 
     def has(self, pair: tuple[int, int]) -> bool:
         """Whether a pair is there, in either order."""

@@ -12,6 +12,7 @@ import numpy as np
 from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, take, take_rows
+from ._attach import carried
 from ._bodies import Body, Surface
 from ._derivatives import poses_of
 from ._errors import ClosedError, OptionError
@@ -256,7 +257,7 @@ def scene_contacts(engine: Engine, scene: Scene, poses: Any, quat: str | None, m
     about, quat = about_bodies(poses), order_of(quat, poses)
     array, _ = take_rows("poses", poses, (len(scene.bodies), 7))
     worlds = len(array)
-    array = to_wxyz(array, quat)
+    array = carried(scene.attachments, np.arange(len(scene.bodies)), to_wxyz(array, quat))
     rotation = normalized(array)[..., 3:]
     placed = [
         [

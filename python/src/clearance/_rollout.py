@@ -13,6 +13,7 @@ import numpy as np
 from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, host, take, take_batch, torch_device
+from ._attach import carriers_of
 from ._bodies import Table, pair_arrays
 from ._errors import ArrayError, ClosedError, CopyError, OptionError
 from ._inputs import RowBodies, places_of, reduction
@@ -237,6 +238,8 @@ class SceneRollout(Rollout):
         n = engine._native
         worlds, culls = whole("worlds", worlds, 0, INT64), flag("culling", culling)
         farthest = None if max_distance is None else real("max_distance", max_distance, 0)
+        if skip is not None and bodies is None:
+            skip = [*skip, *scene._left_out]
         first, second = scene.pair_arrays() if skip is None else pair_arrays("skip", skip)
         places, per_world = places_of(scene, bodies, worlds)
         m = places.shape[-1]
@@ -246,6 +249,8 @@ class SceneRollout(Rollout):
         table = Table(scene.library, scene.bodies)
         record = nat.Scene(table.number, worlds, m, len(first), int(per_world), self._reduce)
         record.bodies, record.template_a, record.template_b = address(places), address(first), address(second)
+        carriers = carriers_of(scene.attachments, places)
+        record.carriers = address(carriers) if carriers is not None else None
         record.has_max_distance, record.max_distance = int(farthest is not None), farthest or 0.0
         record.no_culling, record.workers, record.all_pairs = int(not culls), engine._workers, int(self._all)
         number, error = ctypes.c_uint64(), nat.Error()

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
 from ._arrays import Array, host, take
+from ._attach import Attachment, attach, index_of, named
 from ._bodies import Body, Listed, Part, listed_pairs, pair_arrays
 from ._engine import Engine
-from ._errors import NotFoundError, OptionError, ShapeError
+from ._errors import ArrayError, NotFoundError, OptionError, ShapeError
 from ._inputs import Bodies
+from ._kinematics import normalized, product, rotated
 from ._library import Library
-from ._options import Order, order_of, text, whole
+from ._options import Order, PoseArray, order_of, text, to_wxyz, whole, with_order
 from ._pairs import Pairs
 from ._picture import CameraLike, Film, Picture, PictureOptions
 from ._result import SEPARATED, TOUCHING
@@ -42,6 +44,73 @@ class Scene(Bodies):
         self.bodies.append(Body(tuple(p if isinstance(p, Part) else Part(p) for p in parts), text("name", name)))
         return len(self.bodies) - 1
 
+    def attach(
+        self,
+        what: int | str | Part | Sequence[Part],
+        link: int | str,
+        pose: Any = None,
+        *,
+        skip: Iterable[int | str] = (),
+        against: Iterable[int | str] | None = None,
+        name: str = "",
+    ) -> Attachment:
+        """Attach a body to another one, its ``link``, at a ``pose`` in the frame of the link: what a gripper holds.
+
+        ``what`` is a body of the scene, by its index or its name, or the parts of a new one, which has a ``name`` and
+        is asked about ``against`` all other bodies, or those given. ``pose`` is 7 numbers (position in metres, then the
+        quaternion w, x, y, z), a pair of both, a matrix [4,4], or an object with ``rotation`` and ``translation``;
+        None is the identity. Pairs with the link, with what else it holds, and with the bodies of ``skip``, which may
+        touch, are left out until the body is detached.
+
+        The body keeps its index, and its place in every world, but moves with the link: its poses are not read, and
+        its gradients are those of the link. Neither shapes nor bodies are prepared again; a rollout is opened after
+        it, since one that is open does not change. Where ``bodies`` of :meth:`Engine.rollout` puts the body at places
+        of some worlds, and other bodies in others, it is held in those alone.
+        """
+        return attach(self, what, link, pose, skip, against, name)
+
+    def detach(self, body: int | str | Attachment) -> int:
+        """End an attachment, and return the index of the body. The body stands again where poses say, and pairs that
+        were left out for its attachment are asked about again, after the others. ``placed`` tells where it was."""
+        if isinstance(body, Attachment):
+            if body.scene is not self:
+                raise OptionError("detach: the attachment is one of another scene")
+            return body.detach()
+        index = index_of(self, "detach", body)
+        if index not in self.attachments:
+            raise OptionError(f"detach: {named(self, index)} is not attached to any body")
+        self.bodies[index] = self.attachments.pop(index).free
+        asked = [p for p in self._left_out if not self._bars(p)]
+        self._left_out = [p for p in self._left_out if self._bars(p)]
+        self.pairs.extend(asked)
+        return index
+
+    def placed(self, poses: Any, quat: Order | None = None) -> PoseArray:
+        """Poses [...,M,7], "wxyz", of all bodies, of those that a rollout takes: attached bodies are where their links
+        hold them, all others where they were."""
+        array = to_wxyz(host("poses", poses, True).astype(np.float64), order_of(quat, poses))
+        if array.ndim < 2 or array.shape[-2:] != (len(self.bodies), 7):
+            raise ArrayError("poses", f"has the shape {list(array.shape)}, want [..., {len(self.bodies)}, 7]")
+        out = array.copy()
+        for body, a in self.attachments.items():
+            link = normalized(array[..., a.link, :])
+            out[..., body, :3] = link[..., :3] + rotated(link[..., 3:], a.pose[:3])
+            out[..., body, 3:] = product(link[..., 3:], a.pose[3:])
+        return with_order(out, "wxyz")
+
+    def _bars(self, pair: tuple[int, int]) -> bool:
+        """Whether an attachment leaves a pair out."""
+        i, j = pair
+        one, two = self.attachments.get(i), self.attachments.get(j)
+        if (i if one is None else one.link) == (j if two is None else two.link):
+            return True
+        return (one is not None and j in one.skip) or (two is not None and i in two.skip)
+
+    def _leave_out_barred(self, others: Iterable[int], body: int) -> None:
+        """Leave out pairs of a body with others that an attachment bars."""
+        pairs = [(i, body) for i in sorted(others) if i != body and self._bars((i, body))]
+        self._left_out += self._asked().leave_out(pairs)
+
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Scene:
         """Read shapes.json: its shapes, its bodies (each shape is one if it lists none), and its pairs, if it has some.
@@ -57,8 +126,10 @@ class Scene(Bodies):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the shapes, bodies and pairs as shapes.json, which :meth:`load` reads back: numbers bit for bit, but
-        for rotations, which are normalized. Joints and names of models are not in it; a pickle keeps these."""
-        Listed(tuple(self.bodies), tuple(self.pairs), tuple(self.surfaces)).save(self.library, path)
+        for rotations, which are normalized. Joints and names of models are not in it, and bodies stand in it as if
+        nothing was attached; a pickle keeps these."""
+        bodies = [b if i not in self.attachments else self.attachments[i].free for i, b in enumerate(self.bodies)]
+        Listed(tuple(bodies), (*self.pairs, *self._left_out), tuple(self.surfaces)).save(self.library, path)
 
     def all_pairs(self, skip: Iterable[tuple[int, int]] = ()) -> None:
         """Ask about all pairs of bodies, without those to skip, which must be pairs of two bodies of the scene."""
@@ -66,6 +137,12 @@ class Scene(Bodies):
         skipped = [pair_of("skip", p, m) for p in listed_pairs("skip", skip)]
         self.pairs = Pairs(every=m)
         self.pairs.leave_out(skipped)
+        self._left_out = []
+        links = {
+            a.link: [b for b, c in self.attachments.items() if c.link == a.link] for a in self.attachments.values()
+        }
+        for body, a in self.attachments.items():
+            self._leave_out_barred({a.link, *a.skip, *links[a.link]}, body)
 
     def skip(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Leave out pairs, in either order, which must be among those that the scene asks about."""
@@ -109,7 +186,7 @@ class Scene(Bodies):
                 return propose(opened, self, [given])
             sizes = batches_of(whole("samples", samples, 1), len(self.bodies))
             rng = np.random.default_rng(seed)
-            part = Scene(self.library, self.bodies, self._sampled())
+            part = Scene(self.library, self.bodies, self._sampled(), attachments=self.attachments)
             return propose(opened, part, (self._samples(n, rng, slides) for n in sizes))
         finally:
             if engine is None:

@@ -170,6 +170,7 @@ class Step(Posed):
         if wanted == "poses":
             spin, q = twists[..., 3:].reshape(-1, 3), self.poses[..., 3:].reshape(-1, 4)
             rotation = rotation_gradient(spin, q, self.order)
+            rotation[~spin.any(axis=-1)] = 0  # poses that nobody reads may be no poses
             twists = np.concatenate([twists[..., :3], rotation.reshape(*twists.shape[:-1], 4)], axis=-1)
         return self._like(twists)
 

@@ -16,6 +16,7 @@ from . import _describe as doc
 from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, host, take_batch
+from ._attach import carried
 from ._errors import ArrayError, OptionError
 from ._inputs import RowBodies, pair_columns
 from ._library import Library
@@ -419,7 +420,8 @@ class _Standing(_Bodies):
             raise OptionError("the result is not one of a scene")
         super().__init__(result, scene)
         worlds, m = self._worlds(host_array(result.status).shape), self.row_bodies.bodies.shape[-1]
-        self.poses = to_wxyz(take_batch("poses", poses, np.float64, (m, 7), worlds, True), quat).reshape(worlds, m, 7)
+        every = to_wxyz(take_batch("poses", poses, np.float64, (m, 7), worlds, True), quat).reshape(worlds, m, 7)
+        self.poses = carried(scene.attachments, self.row_bodies.bodies, every)
         self.dt, self.unit = dt, "" if dt is None else "s"
         if dt is not None and self.row_bodies.bodies.ndim > 1:
             raise OptionError("dt: the worlds have bodies of their own, so they are no steps of a trajectory")
@@ -452,7 +454,7 @@ class _Moving(_Bodies):
         points, m = array.shape[-3] if array.ndim > 3 else 0, self.row_bodies.bodies.shape[-1]
         worlds = self._worlds(host_array(result.state).shape)
         every = to_wxyz(take_batch("poses", array, np.float64, (points, m, 7), worlds, True), quat)
-        self.poses = every.reshape(worlds, points, m, 7)
+        self.poses = carried(scene.attachments, self.row_bodies.bodies, every.reshape(worlds, points, m, 7))
         t0, t1, closest = (host_array(c).ravel() for c in (result.t0, result.t1, result.closest))
         free = host_array(result.state).ravel() == FREE
         time = np.where(free, closest, np.where(np.isfinite(t1), t1, t0))

@@ -12,6 +12,7 @@ import numpy as np
 from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, host, take, torch_device
+from ._attach import carried
 from ._bodies import Table, listed_pairs, pair_arrays
 from ._errors import ArrayError, OptionError, RowError
 from ._inputs import RowBodies, places_of, reduction
@@ -297,7 +298,7 @@ def _motions(
     m = places.shape[-1]
     array = take("poses", array, np.float64, (*lead[1:], points, m, 7), lead[0], copy)
     array = to_wxyz(array, quat, copy)
-    return array.reshape(worlds, points, m, 7), places, lead
+    return carried(scene.attachments, places, array.reshape(worlds, points, m, 7)), places, lead
 
 
 def _all_pairs(places: int, skipped: list[tuple[int, int]]) -> tuple[Array, Array]:

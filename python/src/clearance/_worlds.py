@@ -14,6 +14,7 @@ import numpy as np
 from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, host, take
+from ._attach import carried
 from ._bodies import Table, listed_pairs, pair_arrays
 from ._columns import QueryName
 from ._engine import Engine
@@ -96,7 +97,7 @@ def write_worlds(
     places, per_world = places_of(scene, bodies, len(array))
     m = places.shape[-1]
     array = take("poses", array, np.float64, (*points, m, 7), len(array), True)
-    array = to_wxyz(array, quat)
+    array = carried(scene.attachments, places, to_wxyz(array, quat))
     first, second = scene.pair_arrays() if pairs is None else pair_arrays("skip", skipped)
     if points and points[0] < 2:
         raise ArrayError("poses", f"has the shape {list(array.shape)}, want at least 2 way points")
