@@ -16,8 +16,8 @@ import numpy as np
 from ._arrays import Array
 from ._bodies import Body, Part
 from ._errors import NotFoundError, OptionError, ShapeError
-from ._inputs import transforms
 from ._kinematics import product, rotated, unit
+from ._poses import single
 
 if TYPE_CHECKING:
     from ._scene import Scene
@@ -81,28 +81,10 @@ def index_of(scene: Scene, what: str, body: Any) -> int:
 
 
 def pose_in(pose: Any) -> Array:
-    """A pose [7], "wxyz", of a unit quaternion, from 7 numbers, (position, quaternion), a matrix [4,4], an object with
-    ``rotation`` and ``translation``, or None for the identity."""
+    """A pose [7], "wxyz", of a unit quaternion, from one in any form, or from None for the identity."""
     if pose is None:
         return np.array([0, 0, 0, 1.0, 0, 0, 0])
-    if hasattr(pose, "rotation") and hasattr(pose, "translation"):
-        matrix, rotation = np.eye(4), pose.rotation
-        matrix[:3, :3] = rotation.as_matrix() if hasattr(rotation, "as_matrix") else rotation
-        matrix[:3, 3], pose = np.ravel(pose.translation), matrix
-    if isinstance(pose, (tuple, list)) and [np.size(p) for p in pose] == [3, 4]:
-        pose = np.concatenate([np.ravel(p) for p in pose])
-    try:
-        array = np.asarray(pose, np.float64)
-    except (TypeError, ValueError) as e:
-        raise OptionError(f"pose: {pose!r:.80}: {e}") from None
-    if array.shape == (4, 4):
-        position, rotation = transforms(array)
-        array = np.concatenate([position, rotation])
-    if array.shape != (7,):
-        raise OptionError(
-            f"pose: {np.shape(pose)} numbers, want 7 (position, then the quaternion w, x, y, z), a pair of both, or a "
-            "matrix [4, 4]"
-        )
+    array = single("pose", pose)
     if not np.isfinite(array).all() or not array[3:].any():
         raise OptionError(f"pose: {array.tolist()}, want finite numbers, and a quaternion that is not 0")
     return np.concatenate([array[:3], unit(array[3:])])

@@ -232,6 +232,15 @@ def _side(name: str, value: Any, quat: Any, copy: bool) -> _Side:
     return _Side(array[..., :3], array[..., 3:], order, (name, name), ((7,), (7,)), torch_device(value))
 
 
+def single(name: str, value: Any) -> Array:
+    """One pose in any form, as 7 numbers: position, and quaternion in the order "wxyz", which numbers have."""
+    side = _side(name, value, "wxyz", True).wxyz(True)
+    position, rotation = (np.asarray(v, np.float64) for v in (side.position, side.rotation))
+    if position.shape != (3,) or rotation.shape != (4,):
+        raise ArrayError(name, f"has the shape {list(_shape(value) or ())}, want one pose: [7], [4, 4], or a pair")
+    return np.concatenate([position, rotation])
+
+
 def _known_order(name: str, quat: Any, value: Any = None) -> str:
     """The order of the quaternions of an argument, which has to be known."""
     if isinstance(value, PoseArray) and value.order is not None:

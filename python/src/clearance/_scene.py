@@ -58,8 +58,8 @@ class Scene(Bodies):
 
         ``what`` is a body of the scene, by its index or its name, or the parts of a new one, which has a ``name`` and
         is asked about ``against`` all other bodies, or those given. ``pose`` is 7 numbers (position in metres, then the
-        quaternion w, x, y, z), a pair of both, a matrix [4,4], or an object with ``rotation`` and ``translation``;
-        None is the identity. Pairs with the link, with what else it holds, and with the bodies of ``skip``, which may
+        quaternion w, x, y, z), a matrix [4,4], or any other form that :meth:`Engine.distance` takes; None is the
+        identity. Pairs with the link, with what else it holds, and with the bodies of ``skip``, which may
         touch, are left out until the body is detached.
 
         The body keeps its index, and its place in every world, but moves with the link: its poses are not read, and

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ._arrays import Array, host, take_batch
+from ._attach import carried
 from ._engine import Engine
 from ._errors import ArrayError, OptionError
 from ._options import order_of, real, to_wxyz, whole
@@ -26,7 +27,7 @@ def view_of(
 ) -> View:
     """Worlds [K] of a scene along a time line, ``dt`` seconds apart, as a page: of each the ``nearest`` pairs, of which
     those without an answer come first. ``axes`` is 0 for one world, 1 for several."""
-    poses = poses_of(scene, where, axes, quat, others)
+    poses = carried(scene.attachments, np.arange(len(scene.bodies)), poses_of(scene, where, axes, quat, others))
     count, dt = len(poses), real("dt", dt, 0, above=True)
     nearest = whole("nearest", nearest)
     if not nearest or not len(scene.pairs):
