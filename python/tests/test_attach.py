@@ -270,10 +270,12 @@ def test_a_robot_that_holds() -> None:
     wall = scene.add(scene.library.box([0.1, 2, 2]), name="wall")
     ball = scene.library.sphere(0.2)
     scene.attach(cl.Part(ball), "arm", [0, 0, 1.2, 1, 0, 0, 0], against=[wall], name="ball")
-    others = [[3.0, 0, 0, 1, 0, 0, 0], [0.0, 0, 0, 1, 0, 0, 0]]
+    others = [[3.0, 0, 0, 1, 0, 0, 0]]
+    all_others = [*others, [9.0, 9, 9, 1, 0, 0, 0]]  # with a pose of the ball, which nobody reads
     q = np.array([[0.3], [0.9]])
     with cl.Engine("cpu") as engine:
         roll = engine.rollout(scene, worlds=2, precision="double")
         r, gradient = scene.gradient(roll, q, others=others)
+        assert (roll(scene.poses(q, others=all_others)).distance == r.distance).all()
         np.testing.assert_allclose(r.distance[:, -1], 3 - 0.1 - 0.2 - 1.2 * np.sin(q[:, 0]), atol=1e-9)
         np.testing.assert_allclose(gradient[:, -1, 0], -1.2 * np.cos(q[:, 0]), atol=1e-9)

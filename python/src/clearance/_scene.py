@@ -98,6 +98,19 @@ class Scene(Bodies):
             out[..., body, 3:] = product(link[..., 3:], a.pose[3:])
         return with_order(out, "wxyz")
 
+    def _with_attached(self, known: int, others: Any) -> Any:
+        """Poses of the bodies after the first ``known``, with some for attached ones that the caller leaves out."""
+        loose = np.array([b not in self.attachments for b in range(known, len(self.bodies))], bool)
+        if others is None or loose.all():
+            return others
+        given = host("others", others, True)
+        if given.ndim < 2 or given.shape[-2:] != (loose.sum(), 7) or given.dtype.kind not in "fiu":
+            return others
+        every = np.empty((*given.shape[:-2], len(loose), 7))
+        every[...] = [0, 0, 0, 1.0, 0, 0, 0]
+        every[..., loose, :] = given
+        return every
+
     def _bars(self, pair: tuple[int, int]) -> bool:
         """Whether an attachment leaves a pair out."""
         i, j = pair

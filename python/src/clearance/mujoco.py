@@ -94,13 +94,14 @@ class MujocoScene(Scene):
 
         With ``qpos`` the forward kinematics is that of ``mj_kinematics``, of all worlds at once; mocap bodies are where
         the model has them. ``others`` are the poses of the bodies added to the scene, [K,7] or [W,K,7] (default: the
-        origin). ``out`` is an array of an earlier call to write to; without ``others`` it keeps those that it has.
+        origin), with or without those of attached bodies, which nobody reads. ``out`` is an array of an earlier call
+        to write to; without ``others`` it keeps those that it has.
 
         Arrays may have several leading axes in place of W, which the poses have, too. The poses remember their order
         of quaternions, so that ``roll(poses)`` needs no ``quat``.
         """
         known = len(self.body_ids)
-        more = len(self.bodies) - known
+        more, others = len(self.bodies) - known, self._with_attached(known, others)
         if qpos is not None:
             if data is not None or xpos is not None or xquat is not None or xmat is not None:
                 raise OptionError("want MjData, qpos, or xpos with one of xquat and xmat")

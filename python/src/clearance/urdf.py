@@ -86,11 +86,13 @@ class UrdfScene(Scene):
     def poses(self, joints: Any, base: Any = None, others: Any = None, out: Any = None) -> Array:
         """Poses of the bodies [W,M,7] in the order "wxyz", for a rollout, of configurations [W,dof].
 
-        ``others`` are the poses of the bodies added after loading, [K,7] or [W,K,7] (default: the origin). ``out`` is
-        an array of an earlier call to write to; without ``others`` it keeps those that it has.
+        ``others`` are the poses of the bodies added after loading, [K,7] or [W,K,7] (default: the origin), with or
+        without those of attached bodies, which nobody reads. ``out`` is an array of an earlier call to write to;
+        without ``others`` it keeps those that it has.
         """
         q, lead, root = self._at(joints, base)
         known = len(self.body_links)
+        others = self._with_attached(known, others)
         poses, worlds = with_others(lead, known, others, len(self.bodies) - known, out)
         self.tree.write(worlds, q, root, self.body_links)
         return poses
