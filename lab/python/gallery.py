@@ -26,8 +26,8 @@ def main(*names: str) -> None:
             runpy.run_path(str(ROOT / f"examples/{name}.py"), run_name="__main__")
             plt.close("all")
             for file in (f for f in Path().glob(f"{name}.*") if f.suffix in (".png", ".gif", ".webp")):
-                if file.suffix == ".png":  # of 64 colors, a third of the size
-                    Image.open(file).convert("RGB").quantize(64).save(out / file.name, optimize=True)
+                if file.suffix == ".png":  # of 256 colors, half the size
+                    Image.open(file).convert("RGB").quantize(256).save(out / file.name, optimize=True)
                 else:
                     (out / file.name).write_bytes(file.read_bytes())
 

@@ -18,9 +18,9 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs/notebooks"
 
 
 def small(picture: str) -> str:
-    """A PNG in base64, of 64 colors."""
+    """A PNG in base64, of 256 colors."""
     out = io.BytesIO()
-    Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB").quantize(64).save(out, "png", optimize=True)
+    Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB").quantize(256).save(out, "png", optimize=True)
     return base64.b64encode(out.getvalue()).decode()
 
 

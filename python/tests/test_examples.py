@@ -98,7 +98,7 @@ def test_arm_env_as_a_program() -> None:
 
 def test_grasps(engine: cl.Engine, tmp_path: Path) -> None:
     """The clearance of a grasp is the least of its four pairs; next to the table it is that of a closed form."""
-    grasps = load("grasps", "pyarrow", "matplotlib")
+    grasps = load("grasps", "pyarrow")
     lower, scene, poses = grasps.score(tmp_path, 300), grasps.make_scene(), grasps.make_poses(300)
     with engine.rollout(scene, worlds=300, precision="double") as roll:
         r = roll(poses, quat="wxyz")
