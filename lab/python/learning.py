@@ -82,13 +82,13 @@ COLUMNS = {"y": "∂y/∂y₀, ∂y/∂v₀, ∂y/∂u₀", "x": "∂x/∂x₁, 
 
 HEAD = """# Derivatives through impacts
 
-`lab/python/learning.py`, {machine}, in one run; load average {loads} on {cores} cores. Double precision unless the
-simulator has single alone. Exact values are derivatives of the motion from impact to impact, by complex steps
-([learning_setups.py](../python/learning_setups.py)); they have the published digits of Zhong et al. (-1, -1, -0.0021;
--0.3987, -0.3213). The largest error is that of all derivatives with respect to first positions, first velocities and
-the force of the first step, relative to the largest exact one of its kind. Each simulator has its own motion, so its
-cost differs as well; MuJoCo, MJX, Brax's generalized pipeline and Newton's SolverSemiImplicit take the compliant
-contact of Zhong et al. (10⁴ N/m).
+`lab/python/learning.py`, {machine}, in one run{kept}; load average {loads} on {cores} cores. Double precision
+unless the simulator has single alone. Exact values are derivatives of the motion from impact to impact, by complex
+steps ([learning_setups.py](../python/learning_setups.py)); they have the published digits of Zhong et al. (-1, -1,
+-0.0021; -0.3987, -0.3213). The largest error is that of all derivatives with respect to first positions, first
+velocities and the force of the first step, relative to the largest exact one of its kind. Each simulator has its
+own motion, so its cost differs as well; MuJoCo, MJX, Brax's generalized pipeline and Newton's SolverSemiImplicit
+take the compliant contact of Zhong et al. (10⁴ N/m).
 
 In Zhong 1 the ball touches the ground at the end of step 216 to the last digit: the discrete motion has a kink there,
 and MuJoCo's differences are the mean of both sides, where MJX and Newton take one of them.
@@ -170,6 +170,8 @@ def main() -> None:
         report = json.loads(a.json.read_text())  # other methods keep their answers
     before = os.getloadavg()[0]
     report |= {"machine": platform.machine(), "cores": os.cpu_count(), "rounds": a.rounds, "library": a.library}
+    kept = [m for m in METHODS if a.only and m not in chosen]
+    report["kept"] = f" (rows of an earlier one: {'; '.join(kept)})" if kept else ""
     report |= {"cost": cost.measure(a.rounds), "block": block.measure()}
     for method in chosen:
         if METHODS[method][0]:
