@@ -357,7 +357,8 @@ func (a *systemAudit) judgeVelocity(r *ContactReport, s *system.Solution) {
 		}
 		units := float64(8*(n+3*a.count)+100) * 0x1p-53
 		if !(math.Abs(missing) <= units*math.Sqrt(p.Mass[(w*n+i)*n+i])*size) {
-			r.fail(w, "velocity", "momentum %d of the stored velocity differs from that of the impulses by %g", i, missing)
+			r.fail(w, "velocity", "momentum %d of the stored velocity differs from that of the impulses by %g", i,
+				missing)
 			return
 		}
 	}

@@ -54,21 +54,6 @@ func identity(m []float64, n int) {
 	}
 }
 
-// addOuter adds f·x·yᵀ.
-func addOuter(m []float64, n int, f float64, x, y []float64) {
-	if f == 0 {
-		return
-	}
-	for i, a := range x {
-		if a *= f; a != 0 {
-			line := m[i*n : (i+1)*n]
-			for j, b := range y {
-				line[j] += a * b
-			}
-		}
-	}
-}
-
 // factorLU factors a matrix in place with the largest pivots of the columns. It reports false if it is singular.
 func factorLU(m []float64, n int, pivots []int) bool {
 	for k := range n {

@@ -210,12 +210,16 @@ func (x *solver) factorSystem(share bool) bool {
 	for i := range x.rows {
 		r := &x.rows[i]
 		r.Regularize(modes.Regularization, share)
+		var h [3][3]float64 // AP⁻¹Bᵀ
 		for k := range r.N {
 			for a, f := range [3]float64{r.A[k].X, r.A[k].Y, r.A[k].Z} {
 				for b, g := range [3]float64{r.B[k].X, r.B[k].Y, r.B[k].Z} {
-					addOuter(d.matrix, n, f*g*r.Inverse[k], x.line(i, a), x.line(i, b))
+					h[a][b] += f * g * r.Inverse[k]
 				}
 			}
+		}
+		if r.N > 0 {
+			x.addBlock(d.matrix, i, &h)
 		}
 	}
 	return factorLU(d.matrix, n, d.pivots)

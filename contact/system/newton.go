@@ -197,11 +197,25 @@ func (s *solver) assemble() {
 	n := &s.newton
 	identity(n.matrix, s.n)
 	for i := range s.rows {
-		h := &n.curvature[i]
-		for a := range 3 {
-			for b := range 3 {
-				addOuter(n.matrix, s.n, h[a][b], s.line(i, a), s.line(i, b))
-			}
+		if h := &n.curvature[i]; *h != ([3][3]float64{}) {
+			s.addBlock(n.matrix, i, h)
+		}
+	}
+}
+
+// addBlock adds J_iᵀHJ_i of contact i.
+func (s *solver) addBlock(m []float64, i int, h *[3][3]float64) {
+	x, y, z := s.line(i, 0), s.line(i, 1), s.line(i, 2)
+	for k := range s.n {
+		a := x[k]*h[0][0] + y[k]*h[1][0] + z[k]*h[2][0]
+		b := x[k]*h[0][1] + y[k]*h[1][1] + z[k]*h[2][1]
+		c := x[k]*h[0][2] + y[k]*h[1][2] + z[k]*h[2][2]
+		if a == 0 && b == 0 && c == 0 {
+			continue
+		}
+		line := m[k*s.n : (k+1)*s.n]
+		for j := range line {
+			line[j] += a*x[j] + b*y[j] + c*z[j]
 		}
 	}
 }
