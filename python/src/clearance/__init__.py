@@ -82,6 +82,9 @@ if TYPE_CHECKING:
         contact as contact,
     )
     from . import (
+        gymnasium as gymnasium,
+    )
+    from . import (
         jax as jax,
     )
     from . import (
@@ -103,6 +106,7 @@ if TYPE_CHECKING:
 # Modules that are attributes, and what a module asks for that the package does not install.
 _MODULES = {
     "contact": "",
+    "gymnasium": "gymnasium",
     "jax": "jax",
     "mujoco": "mujoco",
     "pinocchio": "pin",
