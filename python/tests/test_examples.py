@@ -29,13 +29,13 @@ def load(name: str, *packages: str, folder: str = "examples") -> Any:
 
 
 @pytest.mark.parametrize(
-    "name", ["clear_path", "find_pose", "grasps", "identify", "mujoco_step", "throw", "trajectory"]
+    "name", ["clear_path", "find_pose", "grasps", "gym_env", "identify", "mujoco_step", "throw", "trajectory"]
 )
 def test_program(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Run as it stands, an example prints one sentence of what it found, and writes the picture that it names."""
-    for package in ("matplotlib", *{"grasps": ["pyarrow"], "mujoco_step": ["mujoco"]}.get(name, [])):
+    for package in ("matplotlib", *{"grasps": ["pyarrow"], "mujoco_step": ["mujoco"], "gym_env": ["gymnasium", "mujoco"]}.get(name, [])):
         pytest.importorskip(package, reason=f"{package} is not installed: pip install {package} to run this test")
     import matplotlib.pyplot as plt
 
