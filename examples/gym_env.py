@@ -29,4 +29,6 @@ if __name__ == "__main__":
             least, env = lower.min(), plain.envs[np.argmin(lower)].unwrapped
             at = env.data.qpos.copy()
     from_model(env.model).picture(at, size=(640, 400), path="gym_env.png")
-    print(f"In 3,200 steps the torso is proved to stay {least:.3f} m above the ground; {hits} steps may have a contact.")
+    print(
+        f"In 3,200 steps the torso is proved to stay {least:.3f} m above the ground; {hits} steps may have a contact."
+    )

@@ -35,7 +35,10 @@ def test_program(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Run as it stands, an example prints one sentence of what it found, and writes the picture that it names."""
-    for package in ("matplotlib", *{"grasps": ["pyarrow"], "mujoco_step": ["mujoco"], "gym_env": ["gymnasium", "mujoco"]}.get(name, [])):
+    for package in (
+        "matplotlib",
+        *{"grasps": ["pyarrow"], "mujoco_step": ["mujoco"], "gym_env": ["gymnasium", "mujoco"]}.get(name, []),
+    ):
         pytest.importorskip(package, reason=f"{package} is not installed: pip install {package} to run this test")
     import matplotlib.pyplot as plt
 
