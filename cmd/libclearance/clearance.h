@@ -768,6 +768,18 @@ int32_t clearance_tape_run(clearance_simulation simulation, clearance_array *arr
 int32_t clearance_tape_vjp(clearance_tape tape, clearance_array *arrays, int64_t count, int64_t wait_ms,
                            clearance_job *job, clearance_report *report, clearance_error *error);
 
+// clearance_simulation_smoothed estimates the gradient of a function of the state of W worlds of B bodies after one
+// step by the state before, from samples of the step under noise. It reads the gradients of the function pose_bar
+// (float64 [W,B,6], by twists), velocity_bar and spin_bar (float64 [W,B,3]) by the state after the step without noise,
+// force (float64 [W,B,6]), samples, seed and first_world (int64), and the scales of the noise noise_position (m),
+// noise_rotation (rad), noise_velocity (m/s), noise_spin (rad/s), noise_force (N) and noise_torque (N·m), float64;
+// arrays and scales that are missing are zero. It fills pose_gradient (float64 [W,B,6]), velocity_gradient and
+// spin_gradient (float64 [W,B,3]), force_gradient (float64 [W,B,6]), and answered (int32 [W]), the samples that were
+// advanced. The simulation stays as it is.
+int32_t clearance_simulation_smoothed(clearance_simulation simulation, clearance_array *arrays, int64_t count,
+                                      int64_t wait_ms, clearance_job *job, clearance_report *report,
+                                      clearance_error *error);
+
 // clearance_tape_close frees a tape.
 int32_t clearance_tape_close(clearance_tape tape, clearance_error *error);
 

@@ -74,3 +74,60 @@ func TestSmoothedStep(t *testing.T) {
 		t.Error("no samples are taken")
 	}
 }
+
+// TestSmoothedForces: a free body has the derivatives Δt/m of its velocity, Δt²/m of its position and about Δt/I of
+// its spin by a force and a torque, and Δt of its angle by its spin. Of linear functions the estimate from N samples
+// has the standard deviation g·√((k + 1)/N) at most with noise of k numbers of equal weight; it is within five of
+// these.
+func TestSmoothedForces(t *testing.T) {
+	const samples = 4096
+	scene := ballsScene(t, 1, 0, 0)
+	copy(scene.Inertia[6:], []float64{4e-3, 4.4e-3, 3.7e-3, 0, 0, 0})
+	state := &contact.State{Worlds: 1, Momentum: make([]float64, 6), Velocity: make([]float64, 6),
+		Pose: []float64{0, 0, 0, 1, 0, 0, 0, 0, 0, 5, 1, 0, 0, 0}}
+	s, err := contact.NewSimulation(scene, state, kernelSolver(t), contact.StepOptions{TimeStep: stepTime,
+		Solve: contact.Options{Tolerance: 1e-10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mass, inertia := scene.Mass[1], scene.Inertia[6+2]
+	for _, c := range []struct {
+		name    string
+		bar     func(*StateCotangent)
+		noise   StepNoise
+		got     func(*SmoothedStep) float64
+		want    float64
+		numbers float64 // of noise that change the function
+	}{
+		{"velocity by force", func(b *StateCotangent) { b.Velocity[3+2] = 1 }, StepNoise{Force: 0.1},
+			func(g *SmoothedStep) float64 { return g.Force[6+2] }, stepTime / mass, 1},
+		{"position by force", func(b *StateCotangent) { b.Pose[6+2] = 1 }, StepNoise{Force: 0.1},
+			func(g *SmoothedStep) float64 { return g.Force[6+2] }, stepTime * stepTime / mass, 1},
+		{"spin by torque", func(b *StateCotangent) { b.Momentum[3+2] = 1 }, StepNoise{Torque: 1e-4, BySpin: true},
+			func(g *SmoothedStep) float64 { return g.Force[6+5] }, stepTime / inertia, 1},
+		{"momentum by torque", func(b *StateCotangent) { b.Momentum[3+2] = 1 }, StepNoise{Torque: 1e-4},
+			func(g *SmoothedStep) float64 { return g.Force[6+5] }, stepTime, 1},
+		{"spin by spin", func(b *StateCotangent) { b.Momentum[3+2] = 1 }, StepNoise{Spin: 1e-2, BySpin: true},
+			func(g *SmoothedStep) float64 { return g.Momentum[3+2] }, 1, 1},
+		{"angle by spin", func(b *StateCotangent) { b.Pose[6+5] = 1 }, StepNoise{Spin: 1e-2, BySpin: true},
+			func(g *SmoothedStep) float64 { return g.Momentum[3+2] }, stepTime, 1},
+	} {
+		bar := make([]StateCotangent, 1)
+		bar[0].Resize(2)
+		clear(bar[0].Pose)
+		clear(bar[0].Velocity)
+		clear(bar[0].Momentum)
+		c.bar(&bar[0])
+		c.noise.Samples, c.noise.Seed = samples, 3
+		var g SmoothedStep
+		if err := Smoothed(context.Background(), s, make([]float64, 12), bar, &c.noise, &g); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.got(&g); !(math.Abs(got-c.want) <= 5*c.want*math.Sqrt((c.numbers+1)/samples)) {
+			t.Errorf("%s: %g, want %g", c.name, got, c.want)
+		}
+		if g.Velocity[3+2] != 0 || g.Pose[6+2] != 0 {
+			t.Errorf("%s: %v and %v by what has no noise", c.name, g.Velocity, g.Pose)
+		}
+	}
+}

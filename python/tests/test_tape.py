@@ -182,8 +182,8 @@ def test_parts_pose() -> None:
     base, q = simulation(0), np.concatenate([np.ones((3, 1)), h * change[:, 3:] / 2], axis=1)
     at = np.array([[0.01, 0, 0.02], [-0.1, 0.02, 0.0], [0, 0.01, 0]]) + h * change[:, :3]
     plus = simulation(h).run(*state, quat="wxyz", steps=t, force=force)
-    for order, turned in (("wxyz", 3 * q), ("xyzw", q[:, [1, 2, 3, 0]])):
-        moved = base.replace(parts_pose=np.concatenate([at, turned], axis=1), quat=order)  # type: ignore[arg-type]
+    for order, quats in (("wxyz", 3 * q), ("xyzw", q[:, [1, 2, 3, 0]])):
+        moved = base.replace(parts_pose=np.concatenate([at, quats], axis=1), quat=order)  # type: ignore[arg-type]
         r = moved.run(*state, quat="wxyz", steps=t, force=force)
         np.testing.assert_allclose(r.position, plus.position, rtol=0, atol=1e-12)
     with pytest.raises(cl.OptionError, match="parts_pose: row 1 has a quaternion of zeros"):
@@ -243,3 +243,33 @@ def test_impacts() -> None:
     assert run.vjp(position=up).position[0, 0, 2] == pytest.approx(1)
     with pytest.raises(cl.OptionError, match="impacts"):
         run.vjp(position=up, impacts="late")  # type: ignore[arg-type]
+
+
+def test_smoothed() -> None:
+    """The derivative of a step under noise: of a free body that of the step, within five standard deviations (with
+    noise of k numbers (k + 1)/N of the gradient, squared); of a ball that may land in the step the mean of both."""
+    lib = cl.Library()
+    sim = contact.Simulation(lib, [lib.sphere(0.1)], mass=[2.0], gravity=(0, 0, 0), dt=DT, tolerance=1e-10)
+    gap, n = 5e-4, 2048
+    margins = np.array([-2.0, 0.0, 2.0])  # of the noise
+    p, q = np.zeros((4, 1, 3)), np.tile([1.0, 0, 0, 0], (4, 1, 1))
+    p[:3, 0, 2], p[3, 0, 2] = 0.1 + gap, 5
+    v = np.zeros((4, 1, 3))
+    v[:3, 0, 2] = (margins * 1e-4 - gap) / DT
+    sim.start(p, q, v, quat="wxyz")
+    before = sim.state().pose.copy()
+    up = np.array([0, 0, 1.0])
+    g = sim.smoothed(position=up, noise_position=1e-4, samples=n, seed=1)
+    want = [0.0227501, 0.5, 0.9772499, 1.0]  # of the normal distribution
+    np.testing.assert_allclose(g.position[:, 0, 2], want, atol=5 * np.sqrt((4 + 3) / n))
+    assert (g.answered == n).all() and not g.velocity.any() and np.array_equal(sim.state().pose, before)
+    f = sim.smoothed(velocity=up, noise_force=0.1, samples=n)
+    np.testing.assert_allclose(f.force[3, 0, :3], [0, 0, DT / 2], atol=5 * DT / 2 * np.sqrt(2 / n))
+    r = sim.smoothed(rotation=np.array([0, 0, 0, 1.0]), noise_spin=0.01, samples=n)
+    np.testing.assert_allclose(r.spin[3, 0, 2], DT / 2, rtol=5 * np.sqrt(2 / n))
+    with pytest.raises(cl.OptionError, match="no noise; want one of noise_position"):
+        sim.smoothed(position=up)
+    with pytest.raises(cl.OptionError, match="noise_spin: -1"):
+        sim.smoothed(position=up, noise_spin=-1.0)
+    with pytest.raises(cl.OptionError, match="no cotangent"):
+        sim.smoothed(noise_spin=1.0)

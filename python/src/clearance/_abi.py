@@ -500,6 +500,9 @@ FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "tape_vjp": (_i32, [
         _u64, _S(Named), _i64, _i64, _S(_u64), _S(Report), _S(Error),
     ]),
+    "simulation_smoothed": (_i32, [
+        _u64, _S(Named), _i64, _i64, _S(_u64), _S(Report), _S(Error),
+    ]),
     "tape_close": (_i32, [
         _u64, _S(Error),
     ]),

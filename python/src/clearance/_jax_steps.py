@@ -66,9 +66,9 @@ def run(
     for ``vmap``. ``mass``, ``friction``, ``restitution`` [...,M], ``inertia`` [...,M,6], ``gravity`` [...,3] and
     ``parts_pose`` [...,P,7], the poses of the parts in their bodies, may be arrays, too, which replace the
     simulation's (:meth:`clearance.contact.Simulation.replace`). The masks of the states are [...,T]; to know them takes
-    a backward pass, which ``masks=False`` saves. ``impacts`` is that of :meth:`clearance.contact.Trajectory.vjp`. Gradients repeat
-    the run with a tape. Gradients of a world-step that has none are zero. There is no second derivative and no forward
-    mode, which JAX refuses.
+    a backward pass, which ``masks=False`` saves. ``impacts`` is that of :meth:`clearance.contact.Trajectory.vjp`.
+    Gradients repeat the run with a tape. Gradients of a world-step that has none are zero. There is no second
+    derivative and no forward mode, which JAX refuses.
     """
     check_names("clearance.jax.run", values, list(VALUES))
     whole("steps", steps, 1)

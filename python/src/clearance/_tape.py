@@ -123,8 +123,8 @@ def by_parts_pose(twists: Array, poses: Array, quat: str) -> Array:
     """The gradients [...,P,7] by poses of parts, whose quaternions have the order ``quat`` and need not be unit, of
     those by twists [...,P,6]."""
     full = np.ascontiguousarray(np.broadcast_to(poses, (*twists.shape[:-1], 7)))
-    turned = quaternion_gradient(twists[..., 3:].reshape(-1, 3), full[..., 3:].reshape(-1, 4), quat)
-    return np.concatenate([twists[..., :3], turned.reshape(*twists.shape[:-1], 4)], axis=-1)
+    quaternion = quaternion_gradient(twists[..., 3:].reshape(-1, 3), full[..., 3:].reshape(-1, 4), quat)
+    return np.concatenate([twists[..., :3], quaternion.reshape(*twists.shape[:-1], 4)], axis=-1)
 
 
 COTANGENTS: Final = {"position": 3, "rotation": 4, "velocity": 3, "spin": 3}

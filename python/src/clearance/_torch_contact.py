@@ -136,7 +136,8 @@ def run(
     quaternions need not be unit. ``mass``, ``friction``, ``restitution`` [M], ``inertia`` [M,6], ``gravity`` [3] and
     ``parts_pose`` [P,7], the poses of the parts in their bodies, body after body, may be tensors as well,
     which replace the simulation's (:meth:`clearance.contact.Simulation.replace`). ``impacts`` is that of
-    :meth:`clearance.contact.Trajectory.vjp`. Gradients of a world-step that has none are zero. The simulation is left at the last state. A second derivative raises :class:`OptionError`.
+    :meth:`clearance.contact.Trajectory.vjp`. Gradients of a world-step that has none are zero. The simulation is left
+    at the last state. A second derivative raises :class:`OptionError`.
     """
     check_names("clearance.torch.run", values, list(Values.__annotations__))
     if torch.compiler.is_compiling() and len(state) >= 4:

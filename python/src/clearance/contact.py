@@ -37,6 +37,7 @@ from ._points import RULES, Contacts, Recorded, Rule, fetch, surface_arrays
 from ._poses import FORMS, seven
 from ._problems import MODELS, STATUSES, Model, Solution, simd_array, solve
 from ._show import ROWS, bodies_described, play
+from ._smoothed import StepGradient, smoothed
 from ._systems import (
     DelassusGradient,
     DelassusSolution,
@@ -549,6 +550,49 @@ class Simulation(nat.Owner):
             raise still
         return trajectory
 
+    def smoothed(
+        self,
+        *,
+        position: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        spin: ArrayLike | None = None,
+        force: ArrayLike | None = None,
+        noise_position: float = 0.0,
+        noise_rotation: float = 0.0,
+        noise_velocity: float = 0.0,
+        noise_spin: float = 0.0,
+        noise_force: float = 0.0,
+        noise_torque: float = 0.0,
+        samples: int = 64,
+        seed: int = 0,
+        first_world: int = 0,
+    ) -> StepGradient:
+        """The gradient of a function of the state after the next step, under ``force`` [W,M,6], in the mean over
+        Gaussian noise of the present state and of the forces: of its gradients with respect to ``position``,
+        ``velocity``, ``spin`` [W,M,3] and ``rotation`` [W,M,4] after the step without noise; None is zero.
+
+        It is of use where contacts change their modes, and the step has no derivative, or one that tells nothing of
+        what lies beyond. The noise has the standard deviations ``noise_position`` in m, ``noise_rotation`` in rad,
+        ``noise_velocity`` in m/s, ``noise_spin`` in rad/s, ``noise_force`` in N and ``noise_torque`` in N·m, of each
+        axis of each body; what has none has a gradient of zero. Where the step has a derivative the mean differs from
+        it by how far the step is from linear within the noise; the error of the estimate falls as 1/√samples, and
+        rises with the number of bodies. A world has the same noise whatever worlds are beside it: it is drawn by
+        ``seed`` and its number, from ``first_world``. The simulation is left as it is.
+        """
+        if not self._number:
+            raise OptionError("smoothed: the simulation has no state; start it")
+        given = {"position": position, "rotation": rotation, "velocity": velocity, "spin": spin}
+        noise = {
+            "noise_position": noise_position,
+            "noise_rotation": noise_rotation,
+            "noise_velocity": noise_velocity,
+            "noise_spin": noise_spin,
+            "noise_force": noise_force,
+            "noise_torque": noise_torque,
+        }
+        return smoothed(self, force, given, noise, samples, seed, whole("first_world", first_world))
+
     def show(
         self,
         trajectory: Trajectory,
@@ -622,6 +666,7 @@ __all__ = [
     "Simulation",
     "Solution",
     "State",
+    "StepGradient",
     "StillError",
     "Surface",
     "SystemGradient",
