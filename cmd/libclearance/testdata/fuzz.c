@@ -141,7 +141,8 @@ static void call_describe(void) { texts(describe_library, 0); }
 static void call_engine_describe(void) { texts(clearance_engine_describe, handle(ENGINE)); }
 static void call_bodies_describe(void) { texts(clearance_bodies_describe, handle(BODIES)); }
 
-static void call_library_new(void) {
+// new_library makes a library of shapes, or of those of another one and more.
+static void new_library(int extends) {
     int64_t n = SHAPES;
     clearance_shape *list = room((size_t)n * sizeof *list);
     for (int64_t i = 0; i < n; i++) {
@@ -162,7 +163,6 @@ static void call_library_new(void) {
     int64_t count = length(n);
     clearance_job *j = job_place();
     uint64_t from = handle(LIBRARY);
-    int extends = one_in(3);
     int32_t code = extends ? clearance_library_extend(from, list, count, wait_ms(), out, j, e)
                            : clearance_library_new(list, count, wait_ms(), out, j, e);
     ended(code, e, j);
@@ -172,6 +172,9 @@ static void call_library_new(void) {
         else release(LIBRARY, *out);
     }
 }
+
+static void call_library_new(void) { new_library(0); }
+static void call_library_extend(void) { new_library(1); }
 
 static void call_library_read(void) {
     uint64_t *out = place();
@@ -584,6 +587,7 @@ static const struct {
     CALL(check, 4),
     CALL(describe, 1),
     CALL(library_new, 8),
+    CALL(library_extend, 2),
     CALL(library_read, 1),
     CALL(library_mesh, 2),
     CALL(library_write, 1),
