@@ -17,6 +17,7 @@ import os
 import platform
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ import learning_peers as peers
 import numpy as np
 from learning_setups import Setup, exact, setups
 
+UNBROKEN: Any = {"break_long_words": False, "break_on_hyphens": False}
 LIMIT = 900  # seconds for a method and set-up, of which compilers take most
 
 METHODS = {**ours.METHODS, **peers.METHODS}
@@ -121,7 +123,13 @@ LAST = "DART's figures are of another machine, a full Jacobian (dartsim/dart, pu
 
 def page(report: dict[str, Any]) -> str:
     """lab/results/learning.md."""
-    parts = [HEAD.format(**report), tables(report), BLOCK, block.page(report["block"]), COST.format(**report)]
+    head, costs = (
+        "\n\n".join(
+            p if p.startswith("#") else textwrap.fill(p, 120, **UNBROKEN) for p in text.format(**report).split("\n\n")
+        )
+        for text in (HEAD, COST)
+    )
+    parts = [head, "", tables(report), BLOCK, block.page(report["block"]), costs, ""]
     return "\n".join([*parts, cost.page(report["cost"]), LAST])
 
 
