@@ -50,7 +50,7 @@ def mujoco_distance(shelf: Any, rod: Any) -> tuple[float, Any]:
 
 
 def main(out: Path) -> None:
-    arm = cl.load(ARM, concave="hull")
+    arm: Any = cl.load(ARM, concave="hull")
     links = len(arm.bodies)
     hand = arm.forward([JOINTS])[0, arm.link_names.index("panda_hand")]
     middle = hand[:3] + rotated(hand[3:], [0, 0, 0.2])

@@ -40,11 +40,11 @@ def program() -> str:
 class Browser:
     """A browser with one page and no network. Everything that the page prints to its console is in ``said``."""
 
-    def __init__(self, profile: Path, size: tuple[int, int] = (1280, 800)) -> None:
+    def __init__(self, profile: Path, size: tuple[int, int] = (1280, 800), *flags: str) -> None:
         (to, self._write), (self._read, said) = os.pipe(), os.pipe()
         # The protocol is read from descriptor 3 and written to 4 of the browser, which these must not be themselves.
         given = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (to, said)]
-        command = [program(), *_FLAGS, f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}"]
+        command = [program(), *_FLAGS, *flags, f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}"]
         shell = ["bash", "-c", f'exec "$@" 3<&{given[0]} 4>&{given[1]}', "bash", *command]
         self.process = subprocess.Popen(
             shell, pass_fds=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
@@ -272,6 +272,36 @@ def test_names_are_text(browser: Browser, engine: cl.Engine, tmp_path: Path) -> 
     )
     assert ran is True
     assert browser.ask("performance.getEntriesByType('resource').length") == 0
+
+
+WHY = "Array.from(document.querySelectorAll('.why'), (p) => p.textContent)"
+
+
+@browsers
+def test_undrawn(browser: Browser, engine: cl.Engine, tmp_path: Path) -> None:
+    """Where there is no Minkowski difference to draw the pane says why, and only there."""
+    arrays = pairs()
+    cl.show(engine.distance(*arrays, quat="wxyz"), *arrays, quat="wxyz", path=tmp_path / "rows.html")
+    browser.open((tmp_path / "rows.html").as_uri() + "#row=2")
+    assert browser.ask(WHY) == ["", "A − B is not drawn: body A is a half-space, so it is unbounded."]
+    browser.ask("clearanceView.show(clearanceView.scene.rows.row.indexOf(0))")
+    assert browser.ask(WHY) == ["", ""]
+    assert not any("exceptionDetails" in said for said in browser.said)
+
+
+@browsers
+def test_without_webgl(engine: cl.Engine, tmp_path: Path) -> None:
+    """Without WebGL the table and the numbers stay, and both panes say why they are empty."""
+    arrays = pairs()
+    cl.show(engine.distance(*arrays, quat="wxyz"), *arrays, quat="wxyz", path=tmp_path / "rows.html")
+    with Browser(tmp_path / "profile", (1280, 800), "--disable-3d-apis") as bare:
+        bare.open((tmp_path / "rows.html").as_uri() + "#row=1")
+        assert bare.ask(WHY) == 2 * [
+            "This browser has no WebGL, so shapes are not drawn. The table and the numbers are complete."
+        ]
+        assert bare.ask("document.querySelectorAll('#body .rows > div').length") == 5
+        assert "distance -0.6" in bare.ask("document.getElementById('facts').textContent")
+        assert not any("exceptionDetails" in said for said in bare.said)
 
 
 def told(text: str) -> tuple[int, str, float, float]:

@@ -35,10 +35,15 @@ export class Difference {
 
     // draw shows the difference of the points of both shapes, the origin, the two witnesses, and a step of a trace. Of
     // a factor it also shows the ray from the difference of the centers through the origin.
-    draw(key, a, b, { witnesses, centers, trace, step }) {
+    // why says why there is none, "" if there is one.
+    draw(key, a, b, why, { witnesses, centers, trace, step }) {
         const s = this.stage;
         s.clear();
-        if (!a.length || !b.length) return s.draw();
+        s.say(why);
+        if (why) {
+            this.of = null;
+            return s.draw();
+        }
         if (this.of !== key) {
             this.form?.dispose();
             const points = supports(a, b);

@@ -2,10 +2,11 @@
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { ConvexGeometry } from "three/examples/jsm/geometries/ConvexGeometry.js";
+import { toCreasedNormals } from "three/examples/jsm/utils/BufferGeometryUtils.js";
 
 THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
 export const COLORS = {
-    a: 0x3b78c2, b: 0xe0812f, other: 0xb8b8b8, plane: 0x777777, normal: 0xc0392b, witness: 0x111111, contact: 0xe00000,
+    a: 0x3b78c2, b: 0xe0812f, other: 0xc3c8d0, plane: 0x777777, normal: 0xc0392b, witness: 0x111111, contact: 0xe00000,
     gap: 0x8e44ad, step: 0x1e8449, simplex: 0x117a65, difference: 0x7d9ab5, undecided: 0xf2c200,
 };
 
@@ -18,25 +19,50 @@ export function hull(points) {
     const list = [];
     for (let i = 0; i < points.length; i += 3) list.push(new THREE.Vector3(points[i], points[i + 1], points[i + 2]));
     try {
-        if (list.length > 3) return new ConvexGeometry(list);
+        // Faces that meet at less than 40 degrees are those of a curved surface.
+        if (list.length > 3) return toCreasedNormals(new ConvexGeometry(list), (40 * Math.PI) / 180);
     } catch {
         // A flat hull has no volume: its points are drawn.
     }
     return new THREE.BufferGeometry().setFromPoints(list);
 }
 
+// drawing is a renderer, null where the browser has no WebGL.
+function drawing(shadows) {
+    const probe = document.createElement("canvas");
+    if (!probe.getContext("webgl2")) return null;
+    try {
+        const renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
+        renderer.shadowMap.enabled = shadows;
+        renderer.shadowMap.type = THREE.PCFShadowMap;
+        renderer.shadowMap.autoUpdate = false; // only draw() changes what casts them
+        return renderer;
+    } catch {
+        return null;
+    }
+}
+
+const NO_WEBGL = "This browser has no WebGL, so shapes are not drawn. The table and the numbers are complete.";
+
 export class Stage {
-    constructor(view) {
+    // A stage without shadows is cheaper.
+    constructor(view, shadows = true) {
         this.view = view;
-        this.renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
-        view.append(this.renderer.domElement);
+        this.why = document.createElement("p"); // why nothing is drawn
+        this.why.className = "why";
+        this.renderer = drawing(shadows);
+        this.canvas = this.renderer?.domElement ?? document.createElement("canvas");
+        view.append(this.canvas, this.why);
         this.scene = new THREE.Scene();
-        this.scene.background = new THREE.Color(0xffffff);
-        this.scene.add(new THREE.HemisphereLight(0xffffff, 0x888888, 2.2));
-        this.sun = new THREE.DirectionalLight(0xffffff, 1.2);
-        this.scene.add(this.sun);
+        this.scene.background = new THREE.Color(0xf7f8fa);
+        this.scene.add(new THREE.HemisphereLight(0xffffff, 0x9a9690, 1.9));
+        this.sun = new THREE.DirectionalLight(0xffffff, 1.6);
+        this.sun.castShadow = shadows;
+        this.sun.shadow.mapSize.set(1024, 1024);
+        this.sun.shadow.normalBias = 0.02;
+        this.scene.add(this.sun, this.sun.target);
         this.camera = new THREE.PerspectiveCamera(40, 1, 0.01, 1000);
-        this.controls = new OrbitControls(this.camera, this.renderer.domElement);
+        this.controls = new OrbitControls(this.camera, this.canvas);
         this.controls.addEventListener("change", () => this.render());
         this.shown = new THREE.Group();
         this.scene.add(this.shown);
@@ -61,10 +87,12 @@ export class Stage {
         const flat = !form.index && !form.getAttribute("normal");
         const mesh = flat
             ? this.add(form, new THREE.PointsMaterial({ color, size: 6, sizeAttenuation: false }), THREE.Points)
-            : this.add(form, new THREE.MeshStandardMaterial({
-                  color, flatShading: true, transparent: true, opacity, side: THREE.DoubleSide,
+            : this.add(form, new THREE.MeshLambertMaterial({
+                  color, transparent: opacity < 1, opacity, side: THREE.DoubleSide,
                   depthWrite: opacity > 0.5,
               }));
+        mesh.castShadow = !flat && opacity > 0.5;
+        mesh.receiveShadow = mesh.castShadow;
         mesh.position.set(pose[0], pose[1], pose[2]);
         mesh.quaternion.set(pose[4], pose[5], pose[6], pose[3]);
         return mesh;
@@ -80,6 +108,28 @@ export class Stage {
     halfspace(pose, color, size) {
         const mesh = this.solid(square, pose, color, 0.35);
         mesh.scale.setScalar(size);
+        mesh.receiveShadow = true;
+    }
+
+    // ground takes the shadows of what stands above a point, with a grid of about a third of the radius of it all.
+    ground([x, y, z], radius) {
+        const step = 10 ** Math.floor(Math.log10(radius / 2));
+        const cell = step * (5 * step <= radius / 2 ? 5 : 2 * step <= radius / 2 ? 2 : 1);
+        const count = 2 * Math.ceil((4 * radius) / cell);
+        const grid = new THREE.GridHelper(count * cell, count, 0xd2d6dc, 0xe2e5ea);
+        grid.rotation.x = Math.PI / 2;
+        grid.position.set(Math.round(x / cell) * cell, Math.round(y / cell) * cell, z);
+        this.own.push({ dispose: () => grid.dispose() });
+        this.shown.add(grid);
+        const floor = this.add(square, new THREE.ShadowMaterial({ opacity: 0.28 }));
+        floor.scale.setScalar(count * cell);
+        floor.position.set(x, y, z);
+        floor.receiveShadow = true;
+    }
+
+    // say shows why nothing is drawn, "" where something is.
+    say(text) {
+        this.why.textContent = this.renderer ? text : NO_WEBGL;
     }
 
     plane(point, normal, size, color = COLORS.plane) {
@@ -144,7 +194,13 @@ export class Stage {
         this.camera.position.copy(center).addScaledVector(away, (3.1 * radius) / Math.min(this.camera.aspect, 1));
         this.camera.near = 0.01 * radius;
         this.camera.far = 60 * radius;
-        this.sun.position.copy(this.camera.position).sub(center);
+        // The sun stands at the left behind the camera; its shadow map covers the ball.
+        this.sun.position.copy(center).addScaledVector(new THREE.Vector3(-0.35, -0.75, 1.3).normalize(), 6 * radius);
+        this.sun.target.position.copy(center);
+        const reach = { left: -1.6, right: 1.6, bottom: -1.6, top: 1.6, near: 1, far: 12 };
+        for (const [side, times] of Object.entries(reach)) this.sun.shadow.camera[side] = times * radius;
+        this.sun.shadow.normalBias = 0.004 * radius;
+        this.sun.shadow.camera.updateProjectionMatrix();
         this.camera.updateProjectionMatrix();
     }
 
@@ -152,26 +208,27 @@ export class Stage {
     screen(point) {
         this.camera.updateMatrixWorld();
         const p = vec(point).project(this.camera);
-        const box = this.renderer.domElement.getBoundingClientRect();
+        const box = this.canvas.getBoundingClientRect();
         return [box.left + ((p.x + 1) / 2) * box.width, box.top + ((1 - p.y) / 2) * box.height];
     }
 
     resize() {
         const { clientWidth: w, clientHeight: h } = this.view;
         if (!w || !h) return;
-        this.renderer.setSize(w, h);
+        this.renderer?.setSize(w, h);
         this.camera.aspect = w / h;
         this.camera.updateProjectionMatrix();
         this.draw();
     }
 
     draw() {
+        if (this.renderer) this.renderer.shadowMap.needsUpdate = true;
         this.controls.update();
         this.render();
     }
 
     render() {
-        if (this.view.clientWidth) this.renderer.render(this.scene, this.camera);
+        if (this.view.clientWidth) this.renderer?.render(this.scene, this.camera);
     }
 }
 

@@ -9,7 +9,7 @@ const scene = decoded(document.getElementById("data").textContent);
 const rows = scene.rows;
 const $ = (id) => document.getElementById(id);
 const stage = new Stage($("view"));
-const difference = new Difference(new Stage($("difference")));
+const difference = new Difference(new Stage($("difference"), false));
 const forms = scene.shapes.map(() => null);
 const state = { row: -1, step: 0, time: 0, playing: false, framed: false };
 
@@ -38,6 +38,17 @@ function sides(i, bodies) {
 const parts = (side) =>
     side.body && side.pose ? side.body.parts.map((p) => [p.shape, composed(side.pose, p.pose)]) : [];
 
+const halfspace = (side) => parts(side).some(([shape]) => scene.shapes[shape].kind === "halfspace");
+
+// undrawn says why the Minkowski difference of a pair is not drawn, "" if it is.
+function undrawn(pair) {
+    for (const [k, name] of ["A", "B"].entries()) {
+        if (!pair[k].body || !pair[k].pose) return `No A − B: this row names no body ${name} at a known pose.`;
+        if (halfspace(pair[k])) return `A − B is not drawn: body ${name} is a half-space, so it is unbounded.`;
+    }
+    return "";
+}
+
 function points(side) {
     return parts(side).flatMap(([shape, at]) => moved(scene.shapes[shape].points, at));
 }
@@ -55,9 +66,22 @@ function along(timed, i, pair) {
     return out;
 }
 
+// lowestOf is the least z of the bodies of a world at some of its times.
+function lowestOf(timed) {
+    let z = Infinity;
+    for (let k = 0; k < timed.times.length; k += Math.ceil(timed.times.length / 20)) {
+        interpolated(timed, timed.times[k]).forEach((pose, place) => {
+            const body = scene.bodies[timed.bodies[place]] ?? null;
+            for (const p of points({ body, pose })) z = Math.min(z, p[2]);
+        });
+    }
+    return z;
+}
+
 function draw() {
     const i = state.row;
     stage.clear();
+    stage.say("");
     if (i < 0) return stage.draw();
     const timed = world(i);
     const bodies = timed ? interpolated(timed, state.time) : null;
@@ -77,10 +101,16 @@ function draw() {
     const r = (state.radius = state.framed && timed ? state.radius : ball.radius);
     if (!state.framed) stage.frame(ball);
     state.framed = true;
+    if (![...pair, ...others].some(halfspace)) {
+        const lowest = [...all.flat(), ...others.flatMap(points)].reduce((z, p) => Math.min(z, p[2]), Infinity);
+        if (!timed) state.floor = lowest;
+        else if (state.floorOf !== timed) [state.floor, state.floorOf] = [lowestOf(timed), timed];
+        if (Number.isFinite(state.floor)) stage.ground([ball.center.x, ball.center.y, state.floor], r);
+    }
     for (const side of [...pair, ...others]) {
         for (const [shape, at] of parts(side)) {
             if (scene.shapes[shape].kind === "halfspace") stage.halfspace(at, side.color, 6 * r);
-            else stage.solid(form(shape), at, side.color, pair.includes(side) ? 0.72 : 0.3);
+            else stage.solid(form(shape), at, side.color, pair.includes(side) ? 0.86 : 0.55);
         }
     }
     if (here) answer(i, pair, witnesses, n, r);
@@ -101,7 +131,7 @@ function draw() {
     if ($("differences").checked) {
         const centers = two([vector(rows.center_a, i), vector(rows.center_b, i)]);
         const apart = two(scene.value === "distance" ? witnesses : []);
-        difference.draw(key, all[0], all[1], { witnesses: apart, centers, trace, step });
+        difference.draw(key, all[0], all[1], undrawn(pair), { witnesses: apart, centers, trace, step });
     }
     facts(i, trace, step);
 }
