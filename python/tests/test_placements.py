@@ -278,3 +278,22 @@ def test_mistakes(engine: Any) -> None:
         with pytest.raises(cl.OptionError, match=message):
             make()
     assert len(scene.free_placements(0, regions, engine=engine)) == 0
+
+
+def test_attached_bodies_move_with_their_links(engine: Any) -> None:
+    """A ball with a long stick that is attached to it, and a ball that stands: the stick has to stay clear, too."""
+    scene = balls(2, 0.1)
+    stick = scene.add(scene.library.capsule(0.05, 0.5), name="stick")
+    scene.all_pairs()
+    scene.attach(stick, "ball 0", pose=[0.7, 0, 0, np.sqrt(0.5), 0, np.sqrt(0.5), 0])
+    region = {"ball 0": cl.BoxRegion([-1, -1, 0], [1, 1, 0])}
+    found = scene.free_placements(300, region, margin=0.01, seed=2, engine=engine)
+    with engine.rollout(scene, worlds=300, precision="double") as roll:
+        r = roll(found.poses)
+    assert (r.upper >= 0.01).all() and (found.lower >= 0.01).all() and found.tries.max() > 1
+    assert (r.upper.min(axis=1) >= found.lower).all()
+    assert (found.poses == scene.placed(found.poses)).all()
+    with pytest.raises(cl.OptionError, match=r"'stick'.* is attached"):
+        scene.free_placements(1, {"stick": {}}, engine=engine)
+    with pytest.raises(cl.PlacementError, match="body 'ball 1' found no place"):  # it is drawn onto the stick
+        scene.free_placements(1, {"ball 1": cl.BoxRegion([0.4, 0, 0], [0.9, 0, 0])}, engine=engine)

@@ -136,6 +136,8 @@ class _Check:
         place = {b: i for i, b in enumerate(self._used)}
         listed = [(place[a], place[b]) for a, b in pairs]
         self._part: Any = Bodies(scene.library, [scene.bodies[b] for b in self._used], listed)
+        # The parts of an attached body are in the frame of its link, whose pose it has.
+        self._posed = [scene.attachments[b].link if b in scene.attachments else b for b in self._used]
         self._engine, self._margin, self._pairs = engine, margin, pairs
 
     def __call__(self, poses: Array) -> tuple[Array, Array, Array]:
@@ -146,7 +148,7 @@ class _Check:
         # A pair that is proved to be farther than this is not solved.
         enough = 1.01 * self._margin + 1e-6
         with self._engine.rollout(self._part, worlds=n, max_distance=enough, reduce="world") as roll:
-            r = roll(np.ascontiguousarray(poses[:, self._used]), quat="wxyz")
+            r = roll(np.ascontiguousarray(poses[:, self._posed]), quat="wxyz")
         lower, upper = np.asarray(r.lower), np.asarray(r.upper)
         free = (np.asarray(r.any) == 0) & (np.asarray(r.failures) == 0) & (lower >= self._margin) & (lower > 0)
         refuted = (np.asarray(r.contacts) > 0) | (upper < self._margin)
@@ -198,6 +200,8 @@ def free_placements(
         columns = [base, np.zeros(0, bool), np.zeros(0), *(np.zeros(0, np.int64) for _ in range(3))]
         columns.append(base if q is None else q)
     poses, filled, lower, tried, undecided, blocked, joints = columns
+    if scene.attachments:
+        poses = scene.placed(poses, "wxyz")
     names = [i.name for i in items]
     found = Placements(
         number, with_order(poses, "wxyz"), None if q is None else joints, filled, lower, tried, undecided, blocked,
@@ -301,6 +305,8 @@ def _body(scene: Scene, key: str | int, model: Coordinates | None) -> int:
         body = found[0]
     else:
         body = whole("regions: a body", key, 0, len(scene.bodies) - 1)
+    if body in scene.attachments:
+        raise OptionError(f"regions: body {body} ({scene.bodies[body].name!r}) is attached, and moves with its link")
     if model is not None and body < model.known and body not in model.free:
         raise OptionError(
             f"regions: body {body} ({scene.bodies[body].name!r}) has no free joint; ranges= samples joints of the model"
@@ -324,6 +330,7 @@ def _standing(
             raise ArrayError("configuration", f"has the shape {list(given.shape)}, want [{n}] or [{worlds}, {n}]")
         q = np.array(np.broadcast_to(given, (worlds, n)))
         poses[:, :known] = model.poses(q)[:, :known]
+    others = scene._with_attached(known, others)
     if others is not None:
         poses[:, known:] = normalized(given_poses("others", others, (worlds,), (len(scene.bodies) - known,)))
     return poses, q
@@ -334,12 +341,12 @@ def _fill(
     number: Array, base: Array, base_q: Array | None,
 ) -> tuple[Array, ...]:  # fmt: skip
     """The columns of placements of some worlds, by their numbers."""
-    moved = {b for i in items for b in i.bodies}
+    moved = _carried(scene, {b for i in items for b in i.bodies})
     standing = set(range(len(scene.bodies))) - moved
     stands, _, lower = _Check(engine, scene, _between(scene, standing, standing), margin)(base)
     checks, placed = [], standing
     for item in items:
-        own = set(item.bodies)
+        own = _carried(scene, set(item.bodies))
         checks.append(_Check(engine, scene, _between(scene, own, own | placed), margin))
         placed = placed | own
     w = len(number)
@@ -382,6 +389,11 @@ def _fill(
     if q is not None:
         q[~filled] = np.nan
     return poses, filled, best, tried, undecided, blocked, np.zeros((w, 0)) if q is None else q
+
+
+def _carried(scene: Scene, bodies: set[int]) -> set[int]:
+    """Bodies, and those that are attached to them."""
+    return bodies | {b for b, a in scene.attachments.items() if a.link in bodies}
 
 
 def _between(scene: Scene, some: set[int], others: set[int]) -> list[tuple[int, int]]:
