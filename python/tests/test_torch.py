@@ -11,6 +11,7 @@ from conftest import NO_TORCH, Pairs
 from test_contact_derivatives import EXACT, single
 from test_derivatives import smooth
 from test_sweep_derivatives import moving
+from test_systems import problems as systems
 from test_tape import moving as moving_on_ground
 
 import clearance as cl
@@ -19,7 +20,7 @@ if importlib.util.find_spec("torch") is None:
     pytest.skip(NO_TORCH, allow_module_level=True)
 
 from clearance import contact
-from clearance.torch import State, answers, contact_time, distance, run, solve, step
+from clearance.torch import State, answers, contact_time, distance, run, solve, solve_system, step
 
 torch: Any = pytest.importorskip("torch")
 
@@ -182,6 +183,37 @@ def test_solve_mistakes() -> None:
         solve(**{**tensors, "count": torch.ones(3, dtype=torch.float64)})
     with pytest.raises(cl.OptionError, match="bound"):
         solve(**tensors, bound=True)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("model", ["ncp", "ccp"])
+def test_gradcheck_of_systems(model: Any) -> None:
+    """gradcheck of mechanisms by all parameters, M = RRᵀ + 0.3 by R; worlds near a change of modes have no weight."""
+    p = {k: torch.tensor(x) for k, x in systems(1, worlds=4).items()}
+    root = torch.linalg.cholesky(p.pop("mass"))
+    p["offset"] = 0.1 * torch.ones_like(p["jacobian"][..., 0])
+    eye = 0.3 * torch.eye(root.shape[-1], dtype=torch.float64)
+
+    def solved(root: Any, *x: Any) -> Any:
+        given = dict(zip(p, x, strict=True))
+        return solve_system(root @ root.mT + eye, **given, model=model, tolerance=1e-13)
+
+    tensors = [x.clone().requires_grad_() for x in (root, *p.values())]
+    first = solved(*tensors)
+    first.result.raise_if_failed()
+    masks = first.result.vjp(velocity=np.ones(first.velocity.shape))
+    weight = torch.as_tensor(masks.smooth & (masks.margin > 1e-3)).double()
+    assert weight.sum() >= 2
+
+    def weighted(*x: Any) -> Any:
+        s = solved(*x)
+        return weight[:, None] * s.velocity, weight[:, None, None] * s.impulse
+
+    assert torch.autograd.gradcheck(weighted, tensors, eps=1e-6, atol=1e-5, rtol=1e-4)
+    gradient = torch.autograd.grad(first.velocity.sum(), tensors[0], create_graph=True)[0]
+    with pytest.raises(cl.OptionError, match="second derivatives of contact problems of mechanisms"):
+        torch.autograd.grad(gradient.sum(), tensors[0])
+    with pytest.raises(cl.OptionError, match=r"friction: is torch\.int64"):
+        solve_system(root @ root.mT, **{**p, "friction": torch.ones((4, 2), dtype=torch.int64)})
 
 
 def smooth_worlds(steps: int) -> tuple[contact.Simulation, list[Any], Any]:

@@ -28,6 +28,7 @@ from ._torch_contact import Run, Solved, State, run, solve, step
 from ._torch_pairs import answers as graph_answers
 from ._torch_pairs import compiled
 from ._torch_poses import sides
+from ._torch_systems import SystemSolved, solve_system
 
 
 class Answers(NamedTuple):
@@ -129,10 +130,12 @@ __all__ = [
     "Solved",
     "SolvedMasks",
     "State",
+    "SystemSolved",
     "answers",
     "contact_time",
     "distance",
     "run",
     "solve",
+    "solve_system",
     "step",
 ]
