@@ -244,8 +244,8 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
     scene.save(tmp_path / "shapes.json")
     read = cl.Scene.load(tmp_path / "shapes.json")
     assert set(read.pairs) == set(made().pairs) and read.bodies[3].parts[0].position == (0, 0, 0)
-    with pytest.raises(cl.OptionError, match=r"free_placements: body 3 .*detach it first"):
-        scene.free_placements(2, regions={}, margin=0.0)
+    with pytest.raises(cl.OptionError, match=r"regions: body 3 .*is attached, and moves with its link"):
+        scene.free_placements(2, regions={3: {}}, margin=0.0)
     with cl.Engine("cpu") as engine, pytest.raises(cl.OptionError, match=r"'body3'.* stands at 0 places of world 0"):
         engine.rollout(scene, worlds=1, bodies=[-1, 1, 2, 3, 4, 5])
     assert repr(held) == "body 3 ('body3') attached to body 0 ('hand')" and held.detach() == 3

@@ -174,8 +174,6 @@ def free_placements(
 ) -> Placements:
     """See :meth:`Scene.free_placements`."""
     check_scene(scene)
-    for held in scene.attachments.values():
-        raise OptionError(f"free_placements: {held}; detach it first")
     margin, seed = real("margin", margin, 0), whole("seed", seed, 0, 2**64 - 1)
     tries, restarts = whole("tries", tries, 1), whole("restarts", restarts, 0)
     whole("tries × (restarts + 1)", tries * (restarts + 1), 1, 2**32 - 1)
