@@ -87,8 +87,16 @@ def robots_page(_: pytest.FixtureRequest) -> dict[str, Any]:
     return {"q": q, "v": v, "tau": 0 * v, "dq": v + 1, "dv": v + 1}
 
 
+def calls_page(_: pytest.FixtureRequest) -> dict[str, Any]:
+    """Objects of Pinocchio and SciPy are among the poses."""
+    pytest.importorskip("pinocchio")
+    pytest.importorskip("scipy.spatial.transform")
+    return {}
+
+
 GIVEN: dict[str, Callable[[pytest.FixtureRequest], dict[str, Any]]] = {
     "docs/files.md": files_page,
+    "docs/python-calls.md": calls_page,
     "docs/robots.md": robots_page,
     "docs/scale.md": scale_page,
 }
