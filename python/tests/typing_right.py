@@ -21,6 +21,22 @@ codes: NDArray[np.integer[Any]] = r.status
 total = 0 if r.iterations is None else int(r.iterations.sum())
 tensor: Any = cast("Any", r.distance)
 eng.vjp("distance", lib, 0, 0, at, q, there, q, quat="wxyz", distance=1.0, wrt="poses")
+matrices = np.tile(np.eye(4), (4, 1, 1))
+eng.distance(lib, ball, ball, matrices, (at, q), quat="xyzw")
+eng.collide(lib, 0, 0, pose_a=np.eye(4), pose_b=matrices)
+eng.growth(lib, 0, 0, pos_a=at, quat_a=q, pos_b=at, quat_b=q, quat="wxyz", max_factor=2.0)
+
+
+class Frame:
+    """An object with rotation and translation."""
+
+    rotation = np.eye(3)
+    translation = np.zeros(3)
+
+
+eng.contacts(lib, 0, 0, Frame(), [Frame(), Frame()], max_gap=0.1)
+error: float = r.report.rotation_error
+model: cl.contact.Simulation = cl.contact.Simulation(lib, [ball])
 
 scene = cl.Scene(lib)
 scene.add(ball)
@@ -28,6 +44,8 @@ scene.add(ball)
 scene.all_pairs()
 names = ["distance", "gap"]
 roll = eng.rollout(scene, worlds=4, reduce="world", pairs="all", columns=names)
+roll([[Frame(), Frame()]] * 4)
+eng.sweep(scene, np.zeros((4, 2, 2, 4, 4)))
 step = roll(np.zeros((4, 2, 7)), quat="wxyz")
 first: int = int(step.pair[0])
 sweep = eng.sweep(scene, np.zeros((4, 2, 2, 7)), quat="xyzw")

@@ -38,6 +38,12 @@ eng.distance(lib, ball, ball, None, q, at, q, quat="wxyz")  # wrong
 eng.distance(lib, ball, ball, at, q, at, q, quat="zyxw")  # wrong
 eng.distance(lib, ball, ball, at, q, at, q, quat="wxyz", precision="half")  # wrong
 eng.distance(lib, ball, ball, at, q, at, q, quat="wxyz", columns=3)  # wrong
+eng.distance(lib, ball, ball, np.eye(4), "there")  # wrong
+eng.distance(lib, ball, ball, np.eye(4), lib)  # wrong
+eng.distance(lib, ball, ball, pose_a=np.eye(4), pose_c=np.eye(4))  # wrong
+eng.contacts(lib, ball, ball, None, np.eye(4), max_gap=0.1)  # wrong
+_ = cl.contacts  # wrong
+cl.contact.Simulation(lib, [ball], model="lcp")  # wrong
 eng.distance(scene, ball, ball, at, q, at, q, quat="wxyz")  # wrong
 eng.vjp("distance", lib, ball, ball, at, q, at, q, quat="wxyz", wrt="pose")  # wrong
 eng.query("distances", lib, ball, ball, at, q, at, q, quat="wxyz")  # wrong

@@ -116,15 +116,17 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """A module of the package, imported when it is first used."""
-    if name not in _MODULES:
-        raise AttributeError(f"module 'clearance' has no attribute {name!r}")
-    try:
-        return importlib.import_module(f"clearance.{name}")
-    except ImportError as e:  # as AttributeError, so that hasattr and inspection go on
-        need = f" (pip install {_MODULES[name]})" if _MODULES[name] and "pip install" not in str(e) else ""
-        raise AttributeError(f"clearance.{name} cannot be imported{need}: {e}") from e
+if not TYPE_CHECKING:  # a checker would take any name for a module
+
+    def __getattr__(name: str) -> Any:
+        """A module of the package, imported when it is first used."""
+        if name not in _MODULES:
+            raise AttributeError(f"module 'clearance' has no attribute {name!r}")
+        try:
+            return importlib.import_module(f"clearance.{name}")
+        except ImportError as e:  # as AttributeError, so that hasattr and inspection go on
+            need = f" (pip install {_MODULES[name]})" if _MODULES[name] and "pip install" not in str(e) else ""
+            raise AttributeError(f"clearance.{name} cannot be imported{need}: {e}") from e
 
 
 def __dir__() -> list[str]:
