@@ -44,14 +44,14 @@ def model_of(margin: float) -> Any:
 class Loop:
     """Rejections by MuJoCo, one draw at a time."""
 
-    def __init__(self, model: Any, heights: Any, margin: float, seed: int = 0) -> None:
+    def __init__(self, model: Any, levels: Any, margin: float, seed: int = 0) -> None:
         self.model, self.data, self.margin = model, mujoco.MjData(model), margin
-        self.heights, self.rng, self.draws = heights, np.random.default_rng(seed), 0
+        self.levels, self.rng, self.draws = levels, np.random.default_rng(seed), 0
 
     def draw(self, i: int) -> None:
         half = self.rng.uniform(0, np.pi)
         x, y = self.rng.uniform(-HALF, HALF, 2)
-        self.data.qpos[7 * i : 7 * i + 7] = [x, y, self.heights[i], np.cos(half), 0, 0, np.sin(half)]
+        self.data.qpos[7 * i : 7 * i + 7] = [x, y, self.levels[i], np.cos(half), 0, 0, np.sin(half)]
 
     def free(self) -> bool:
         self.draws += 1
@@ -115,9 +115,9 @@ def table(worlds: int, margin: float) -> None:
                 few, regions, margin=margin, together=True, tries=100_000, restarts=0, engine=eng
             )
         print(f"clearance, together, {few} worlds: {clock}; {stats(every)}")
-        heights = found.poses[0, [scene.index(f"object {i}") for i in range(OBJECTS)], 2]
+        levels = found.poses[0, [scene.index(f"object {i}") for i in range(OBJECTS)], 2]
         for together, count in ((False, worlds), (True, few)):
-            loop = Loop(model, heights, margin)
+            loop = Loop(model, levels, margin)
             with Clock() as clock:
                 accepted = np.stack([loop.world(together) for _ in range(count)])
             with eng.rollout(scene, worlds=count, reduce="world", precision="double") as roll:
@@ -125,7 +125,7 @@ def table(worlds: int, margin: float) -> None:
             name = "together" if together else "sequence"
             print(f"MuJoCo, {name}, {count} worlds: {clock}; {loop.draws / count:.1f} draws")
             print(f"  of them refuted at the margin: {(r.upper < margin).sum()}, least {r.distance.min():.6f} m")
-        loop, refused = Loop(model, heights, margin), 0
+        loop, refused = Loop(model, levels, margin), 0
         for q in found.configuration:
             loop.data.qpos[:] = q
             refused += not loop.free()
