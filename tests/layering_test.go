@@ -244,7 +244,8 @@ func parseTree(root string) ([]source, error) {
 		}
 		if d.IsDir() {
 			name := d.Name()
-			if p != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "bin" || name == "vendor") {
+			if p != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "bin" || name == "build" ||
+				name == "vendor") {
 				return filepath.SkipDir
 			}
 			return nil

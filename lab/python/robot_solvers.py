@@ -78,7 +78,7 @@ def trajectory(name: str) -> list[Any]:
     return made
 
 
-def guesses(problems: list[Any], impulses: list[Any]) -> list[Any]:
+def warm_starts(problems: list[Any], impulses: list[Any]) -> list[Any]:
     """Impulses of the step before, for contacts of the same pair in the same order; zero for others."""
     out, before = [], dict[tuple[int, int], Any]()
     for p, solved in zip(problems, impulses, strict=True):
@@ -149,13 +149,13 @@ def measure(name: str) -> list[str]:
     exact = contact.solve_system(**padded(problems, None), tolerance=1e-11, max_steps=4000)
     exact.raise_if_failed()
     impulses = [exact.impulse[k, : len(p[3])] for k, p in enumerate(problems)]
-    warm = guesses(problems, impulses)
+    warm = warm_starts(problems, impulses)
     contacts = statistics.mean(len(p[3]) for p in problems)
     rows = []
     for law in ("ncp", "ccp"):
         cells = []
-        for guess in (None, warm):
-            args, spent = padded(problems, guess), []
+        for start in (None, warm):
+            args, spent = padded(problems, start), []
             for _ in range(7):
                 began = time.process_time()
                 solved = contact.solve_system(**args, tolerance=ACCURACY, model=law, max_steps=4000, workers=1)
@@ -166,8 +166,8 @@ def measure(name: str) -> list[str]:
         rows.append(f"| {name}, {contacts:.1f} contacts | Clearance, {law} to {ACCURACY:.0e} | {' | '.join(cells)} |")
     for method, accuracy in (("ADMM", ACCURACY), ("ADMM", 1e-9), ("PGS", ACCURACY), ("PGS", 1e-9)):
         cells = []
-        for guess in (None, warm):
-            seconds, velocities, lost = pinocchio(problems, method, accuracy, guess)
+        for start in (None, warm):
+            seconds, velocities, lost = pinocchio(problems, method, accuracy, start)
             off = np.abs(np.array(velocities) - exact.velocity).max()
             cells += [f"{1e6 * statistics.mean(seconds):.3g}", f"{off:.1e}", str(lost)]
         rows.append(f"| | Pinocchio {method} to {accuracy:.0e} | {' | '.join(cells)} |")
