@@ -285,6 +285,16 @@ static void call_trace(void) {
          e);
 }
 
+static void call_picture(void) {
+    int64_t size = below(60000);
+    clearance_error *e = error_place();
+    clearance_text *formats[] = {text_of("png"), text_of("gif"), text_of("rgb")};
+    clearance_text *document = bad() ? text_of("{}") : text_of("{\"format\":\"clearance scene\",\"version\":1}");
+    done(clearance_picture(document, text_of("{\"width\":32,\"height\":24}"), formats[below(3)],
+                           bad() ? NULL : room((size_t)size), length(size), bad() ? NULL : room(8), e),
+         e);
+}
+
 static clearance_derivatives *derivatives(int64_t n, int64_t gradients) {
     clearance_derivatives *d = room(sizeof *d);
     memset(d, 0, sizeof *d);
@@ -602,6 +612,7 @@ static const struct {
     CALL(engine_describe, 2),
     CALL(engine_close, 1),
     CALL(submit, 20),
+    CALL(picture, 1),
     CALL(trace, 2),
     CALL(derive, 16),
     CALL(multiply, 16),
