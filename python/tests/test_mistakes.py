@@ -425,6 +425,16 @@ def calls(folder: Path) -> dict[str, Callable[..., object]]:
         "write_worlds": lambda **o: cl.write_worlds(out, scene, APART, **({"quat": "wxyz"} | o)),
         "decompose": lambda **o: cl.decompose(mesh, folder / "parts.obj", **o),
         "show": lambda **o: cl.show(one, *pair, **({"quat": "wxyz"} | o)),
+        "View.picture": lambda **o: cl.show(one, *pair, quat="wxyz").picture(**o),
+        "View.film": lambda **o: cl.show(one, *pair, quat="wxyz").film(**o),
+        "Scene.picture": lambda **o: scene.picture(APART[0], **({"quat": "wxyz"} | o)),
+        "Scene.film": lambda **o: scene.film(APART, dt=0.1, **({"quat": "wxyz"} | o)),
+        "Scene.placed": lambda **o: scene.placed(APART, **({"quat": "wxyz"} | o)),
+        "Scene.free_placements": lambda **o: scene.free_placements(
+            1, **({} if "ranges" in o else {"regions": {0: cl.BoxRegion([0, 0, 0], [1, 1, 1])}}), **o
+        ),
+        "Simulation.replace": lambda **o: simulated.replace(parts_pose=[[0, 0, 0, 1, 0, 0, 0]], **o),
+        "move_poses": lambda **o: cl.move_poses(AT, Q, np.zeros((1, 6)), **o),
         "load": lambda **o: urdf.load(robot, **o),
         "from_model": lambda **o: mujoco.from_model(_Model(), **o),
         "from_urdf": lambda **o: contact.from_urdf(robot, **o),
@@ -491,7 +501,8 @@ FLAGS = ("no", "", 0, 1, ["x"], np.zeros(2))
 CHOICES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("precision", "method", "derivative", "quat", "wrt", "reduce", "pairs"), TEXTS),
     **dict.fromkeys(("concave", "model", "margin", "friction_rule", "restitution_rule", "restitution_law"), TEXTS),
-    **dict.fromkeys(("up_axis", "inertia"), TEXTS),
+    **dict.fromkeys(("up_axis", "inertia", "unfilled", "ranges"), TEXTS),
+    **dict.fromkeys(("floor", "tint", "distances", "together"), FLAGS),
     **dict.fromkeys(("copy", "grad", "culling", "audit", "ground", "accept", "bound", "contacts", "tape"), FLAGS),
     **dict.fromkeys(("resume", "skip_adjacent", "strict", "any_kernels"), FLAGS),
     "progress": ("no", "", 0, 1),
@@ -652,6 +663,7 @@ EVERY: list[cl.ClearanceError] = [
     cl.CallError("the call failed"),
     cl.ConcaveError("part.obj: dent of 0.1", "tolerance=0.1 takes it"),
     cl.StillError("no world advanced"),
+    cl.PlacementError("world 3 is not filled"),
 ]
 
 

@@ -21,7 +21,7 @@ from . import _native as nat
 from ._arrays import Array, address
 from ._describe import unpacked
 from ._errors import FileError, OptionError
-from ._options import check_names, real, whole
+from ._options import check_names, flag, real, whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -231,9 +231,9 @@ def _options(
         for body, color in dict(colors).items():
             table[whole("colors", body, 0, len(table) - 1)] = _color(color)
         out["colors"] = table
-    out["no_floor"] = not options.get("floor", True)
-    out["no_marks"] = not options.get("distances", True)
-    out["untinted"] = not options.get("tint", True)
+    out["no_floor"] = not flag("floor", options.get("floor", True))
+    out["no_marks"] = not flag("distances", options.get("distances", True))
+    out["untinted"] = not flag("tint", options.get("tint", True))
     labels = options.get("labels")
     if labels is not None:
         out["labels"] = [str(text) for text in labels]
