@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 import pytest
@@ -375,6 +375,8 @@ def calls(folder: Path) -> dict[str, Callable[..., object]]:
     simulated, started = contact.Simulation(lib, [0], 1.0), contact.Simulation(lib, [0], 1.0)
     started.start(AT[None, :1], Q[None, :1], quat="wxyz")
 
+    free, regions = cast("Any", scene.free_placements), {0: cl.BoxRegion([0, 0, 0], [1, 1, 1])}
+
     def with_quat(f: Callable[..., object]) -> Callable[..., object]:
         return lambda **o: f(*pair, **({"quat": "wxyz"} | o))
 
@@ -430,9 +432,7 @@ def calls(folder: Path) -> dict[str, Callable[..., object]]:
         "Scene.picture": lambda **o: scene.picture(APART[0], **({"quat": "wxyz"} | o)),
         "Scene.film": lambda **o: scene.film(APART, dt=0.1, **({"quat": "wxyz"} | o)),
         "Scene.placed": lambda **o: scene.placed(APART, **({"quat": "wxyz"} | o)),
-        "Scene.free_placements": lambda **o: scene.free_placements(
-            1, **({} if "ranges" in o else {"regions": {0: cl.BoxRegion([0, 0, 0], [1, 1, 1])}}), **o
-        ),
+        "Scene.free_placements": lambda **o: free(1, **({"regions": None if "ranges" in o else regions} | o)),
         "Simulation.replace": lambda **o: simulated.replace(parts_pose=[[0, 0, 0, 1, 0, 0, 0]], **o),
         "move_poses": lambda **o: cl.move_poses(AT, Q, np.zeros((1, 6)), **o),
         "load": lambda **o: urdf.load(robot, **o),
