@@ -341,6 +341,8 @@ def test_contact_points_of_a_scene(engine: cl.Engine) -> None:
     poses[1, 1, :3], poses[1, 2, :3] = (5, 0, 0), (5.03, 0.05, 0.2)
     poses[1, 0, 3:] = [np.sqrt(0.5), 0, 0, np.sqrt(0.5)]
     r = engine.scene_contacts(scene, poses, quat="wxyz", max_gap=1e-3)
+    with pytest.raises(cl.OptionError, match="contact points of scenes have no derivatives"):
+        engine.scene_contacts(scene, poses, quat="wxyz", max_gap=1e-3, grad=True)
     assert r.world is not None and r.part_a is not None and r.part_b is not None
     assert list(zip(r.world.tolist(), r.pair.tolist(), r.part_a.tolist(), strict=True)) == (
         [(0, 0, 0)] * 4 + [(0, 1, 1)] * 4 + [(1, 2, 0)] * 4

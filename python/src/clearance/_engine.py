@@ -475,16 +475,18 @@ class Engine(nat.Owner):
         return contacts(self, library, a, b, read(poses, named, quat, keep), max_gap, world, keep, flag("grad", grad))
 
     def scene_contacts(
-        self, scene: Scene, poses: PoseLike, *, quat: Order | None = None, max_gap: float
+        self, scene: Scene, poses: PoseLike, *, quat: Order | None = None, max_gap: float, grad: bool = False
     ) -> ContactPoints:
         """The contact points of the pairs of a scene in W worlds: of all pairs of parts nearer than ``max_gap`` metres.
 
         poses: float64 [W,M,7], position and quaternion in the order that ``quat`` states, or that the array remembers;
         or matrices [W,M,4,4], a pair (position, rotation), objects. Worlds may have several leading axes, along which
         ``world`` counts. Rows of points have ``world``, ``pair``, ``part_a`` and ``part_b``. All pairs of parts are
-        expanded in memory.
+        expanded in memory. ``grad=True`` is refused: :meth:`contacts` of pairs has derivatives.
         """
         check_scene(scene)
+        if flag("grad", grad):
+            raise OptionError("grad: contact points of scenes have no derivatives; take Engine.contacts of their pairs")
         return scene_contacts(self, scene, poses, quat, max_gap)
 
     # -- the engine itself --------------------------------------------------------------------------------------------
