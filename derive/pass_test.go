@@ -18,7 +18,6 @@ import (
 	"clearance/internal/testkit"
 	"clearance/kernels"
 	kernel "clearance/kernels/derive"
-	"clearance/verify"
 )
 
 // jobOfTest has pairs of all kinds with the answers of the reference, and rows without one: undecided, invalid by its
@@ -379,7 +378,7 @@ func growthJob(t *testing.T, n int) *batch.Job {
 // normalBound is NormalBound of row i of a job.
 func normalBound(job *batch.Job, i int) float64 {
 	out := job.Results
-	return verify.NormalBound(out.Distance().At(i), float64(out.Gap()[i]), 1e-14, out.Normal().Vec(i),
+	return geom.NormalBound(out.Distance().At(i), float64(out.Gap()[i]), 1e-14, out.Normal().Vec(i),
 		out.WitnessA().Vec(i), out.WitnessB().Vec(i))
 }
 

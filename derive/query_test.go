@@ -14,7 +14,6 @@ import (
 	"clearance/dispatch"
 	"clearance/geom"
 	"clearance/internal/testkit"
-	"clearance/verify"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -262,7 +261,7 @@ func TestNormalBound(t *testing.T) {
 		toward := r3.Sub(r.PoseB.Position, point)
 		normal := r3.Unit(toward)
 		length := r3.Norm(toward) - b.R
-		bound := verify.NormalBound(value, 1e-12, 1e-14, normal, point, r3.Add(point, r3.Scale(length, normal)))
+		bound := geom.NormalBound(value, 1e-12, 1e-14, normal, point, r3.Add(point, r3.Scale(length, normal)))
 		if far := r3.Norm(r3.Sub(n, normal)); !(far <= bound) || far == 0 {
 			t.Fatalf("the normals differ by %g, proved %g", far, bound)
 		}
@@ -270,7 +269,7 @@ func TestNormalBound(t *testing.T) {
 			t.Fatalf("the bound is %g, want about %g", bound, want)
 		}
 	}
-	if b := verify.NormalBound(-0.1, 1e-9, 0, r3.Vec{Z: 1}, r3.Vec{}, r3.Vec{Z: -0.1}); !math.IsInf(b, 1) {
+	if b := geom.NormalBound(-0.1, 1e-9, 0, r3.Vec{Z: 1}, r3.Vec{}, r3.Vec{Z: -0.1}); !math.IsInf(b, 1) {
 		t.Errorf("a penetrating row is bounded by %g", b)
 	}
 }

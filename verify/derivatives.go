@@ -570,7 +570,7 @@ func (a *derivativeAuditor) between(g, t *twists12, here *reading, smoothness ba
 func (a *derivativeAuditor) certify(g *twists12, here *reading, smoothness batch.Smoothness) {
 	n := here.vec[0]
 	rounding := 1e-14 * (a.size + r3.Norm(here.vec[1]) + r3.Norm(here.vec[2]))
-	bound := NormalBound(here.value, here.gap, rounding, n, here.vec[1], here.vec[2])
+	bound := geom.NormalBound(here.value, here.gap, rounding, n, here.vec[1], here.vec[2])
 	if !(bound < 1e-2) {
 		return
 	}
