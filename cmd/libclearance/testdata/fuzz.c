@@ -670,6 +670,7 @@ static const struct {
     CALL(simulation_close, 1),
     CALL(tape_run, 6),
     CALL(tape_vjp, 6),
+    CALL(simulation_smoothed, 4),
     CALL(tape_close, 1),
     CALL(forward, 10),
     CALL(try_device, 1)};

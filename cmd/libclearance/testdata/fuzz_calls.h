@@ -585,6 +585,26 @@ static void call_simulation_step(void) {
     done(clearance_simulation_step(handle_at(SIMULATION, at), l.at, l.count, e), e);
 }
 
+static void call_simulation_smoothed(void) {
+    int at = (int)below(4);
+    int64_t w = sizes[at].worlds, m = sizes[at].places;
+    struct list l = list_of();
+    add_reals(&l, "pose_bar", 6 * w * m), add_reals(&l, "velocity_bar", 3 * w * m);
+    if (one_in(2)) add_reals(&l, "spin_bar", 3 * w * m);
+    if (one_in(2)) add_reals(&l, "force", 6 * w * m);
+    add_whole(&l, "samples", 1 + below(3)), add_whole(&l, "seed", below(9));
+    if (one_in(2)) add_whole(&l, "first_world", below(9));
+    add_reals(&l, "noise_position", 1), add_reals(&l, "noise_force", 1);
+    add_reals(&l, "pose_gradient", 6 * w * m), add_reals(&l, "velocity_gradient", 3 * w * m);
+    add_reals(&l, "spin_gradient", 3 * w * m), add_reals(&l, "force_gradient", 6 * w * m);
+    if (one_in(2)) add_wide(&l, "answered", CLEARANCE_INT32, w);
+    close_list(&l);
+    clearance_job *j = job_place();
+    clearance_error *e = error_place();
+    ended(clearance_simulation_smoothed(handle_at(SIMULATION, at), l.at, l.count, wait_ms(), j, report_place(), e), e,
+          j);
+}
+
 static void call_simulation_reset(void) {
     int at = (int)below(4);
     int64_t n = below(3), m = sizes[at].places;
