@@ -21,4 +21,4 @@
 // variant, or [Off]; builds without cgo solve in Go.
 package contact
 
-//go:generate go run ../cmd/genlayout -constants ../contact,../kernels/contact,../geom -c ../kernels/contact/include/constants.h -kernels ../kernels/contact
+//go:generate go run ../cmd/genlayout -constants ../contact,../contact/internal/proximal,../kernels/contact,../geom -c ../kernels/contact/include/constants.h -kernels ../kernels/contact

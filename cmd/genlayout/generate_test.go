@@ -46,8 +46,8 @@ func TestCommittedFilesAreFresh(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
 	contactC := filepath.Join(dir, "contact.h")
-	args = []string{"-constants", "../../contact,../../kernels/contact,../../geom", "-c", contactC,
-		"-kernels", "../../kernels/contact"}
+	args = []string{"-constants", "../../contact,../../contact/internal/proximal,../../kernels/contact,../../geom",
+		"-c", contactC, "-kernels", "../../kernels/contact"}
 	if code := run(args, &stderr); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}

@@ -6,10 +6,10 @@ package proximal
 import "math"
 
 const (
-	startCCP, startNCP = 1e-3, 1e-2 // ρ at the start
-	most               = 0.1
-	stuck              = 0.99 // part of a residual that outer steps leave which only add internal forces
-	leastStuck         = 1e-3 // of the least ρ is allowed then
+	proxCCP, proxNCP = 1e-3, 1e-2 // ρ at the start
+	proxMost         = 0.1
+	stuck            = 0.99 // part of a residual that outer steps leave which only add internal forces
+	leastStuck       = 1e-3 // of the least ρ is allowed then
 )
 
 // Limits of an inner solve and its line search.
@@ -35,9 +35,9 @@ type Schedule struct {
 
 // Start returns the schedule of a solve of the CCP, or of the NCP, with a least weight.
 func Start(ccp bool, least float64) Schedule {
-	s := Schedule{Rho: startNCP, ccp: ccp, least: least, last: math.Inf(1)}
+	s := Schedule{Rho: proxNCP, ccp: ccp, least: least, last: math.Inf(1)}
 	if ccp {
-		s.Rho = startCCP
+		s.Rho = proxCCP
 	}
 	return s
 }
@@ -46,13 +46,13 @@ func Start(ccp bool, least float64) Schedule {
 func (s *Schedule) Convex() bool { return s.ccp || s.frozen > 0 }
 
 // Fails takes it that the line search of a step of the NCP failed.
-func (s *Schedule) Fails() { s.frozen, s.Rho = 2, min(10*s.Rho, most) }
+func (s *Schedule) Fails() { s.frozen, s.Rho = 2, min(10*s.Rho, proxMost) }
 
 // Ends takes it that a step ended after so many factorizations, with a residual e.
 func (s *Schedule) Ends(used int, e float64) {
 	switch {
 	case used > 8:
-		s.Rho = min(3*s.Rho, most)
+		s.Rho = min(3*s.Rho, proxMost)
 	case e > s.last/5 && s.frozen == 0:
 		floor := s.least
 		if e > stuck*s.last && s.Rho <= s.least {
