@@ -123,12 +123,13 @@ func Run(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs 
 		if err == nil {
 			err = check(&rep, complete)
 		}
-		if err == nil {
-			err = ctx.Err()
-		}
 		if err != nil {
 			return rep, err
 		}
+	}
+	// An interrupt after the last rows, too, leaves no file.
+	if err := ctx.Err(); err != nil {
+		return rep, err
 	}
 	return rep, out.Close()
 }

@@ -472,7 +472,8 @@ def test_growth(browser: Browser, engine: cl.Engine, tmp_path: Path) -> None:
     assert first.split(": ")[1].startswith(steps[-2]["solver"]) and float(lower.split()[1]) == steps[-2]["lower"]
     browser.key("ArrowRight")
     assert browser.ask("document.getElementById('facts').textContent").splitlines()[3].startswith("factor 1.38888")
-    x, y = browser.ask(f"clearanceView.screen({[float(r.point[0][0]) - 0.15, 0, 0]})")
+    # A place of the scaled box before which nothing else stands, nor behind it.
+    x, y = browser.ask(f"clearanceView.screen({[float(r.point[0][0]) - 0.05, 0, 1.25]})")
     browser.picture(tmp_path / "page-growth.png")
     keep(tmp_path / "page-growth.png")
     red, _, blue = pixels(tmp_path / "page-growth.png")[round(y), round(x)]
